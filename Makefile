@@ -28,6 +28,7 @@ endif
 #: ZSTD=0, XZ=0     build without libzstd, without liblzma although they are there; .zst, .xz files are refused
 #: XXHASH=0         builds without xxhash.h although it is there; windrow's own XXH3 checks saved matrices
 #: KLU=0            builds without KLU although it is there; --fallback direct is refused
+#: MPI=0            builds without MPI although it is there; a program started by mpirun is refused
 #: SHIM=0           leaves out the tests that run kernels on the CPU
 #: JOBS=N           tests run side by side (2)
 #: TEST_TIMEOUT=S   seconds that one test program may take (900)
@@ -72,14 +73,14 @@ all: programs libraries
 
 ifneq ($(filter-out check-asan check-tsan check-deps fuzz deb wheel format lint longest deps new-backend uninstall clean help,$(or $(MAKECMDGOALS),all)),)
 include $(BUILD)/found.mk
-ifneq ($(ASKED)$(LOOK_AGAIN),$(CC)|$(MARCH)|$(CUDA)|$(CUDA_ARCH)|$(CUDA_HOME)|$(ZLIB)|$(KLU)|$(ZSTD)|$(XZ)|$(XXHASH))
+ifneq ($(ASKED)$(LOOK_AGAIN),$(CC)|$(MARCH)|$(CUDA)|$(CUDA_ARCH)|$(CUDA_HOME)|$(ZLIB)|$(KLU)|$(ZSTD)|$(XZ)|$(XXHASH)|$(MPI))
 $(BUILD)/found.mk: FORCE
 endif
 endif
 
 $(BUILD)/found.mk: tools/find_tools.sh
 	@CC='$(CC)' MARCH='$(MARCH)' CUDA='$(CUDA)' CUDA_ARCH='$(CUDA_ARCH)' CUDA_HOME='$(CUDA_HOME)' \
-	  ZLIB='$(ZLIB)' KLU='$(KLU)' ZSTD='$(ZSTD)' XZ='$(XZ)' XXHASH='$(XXHASH)' sh tools/find_tools.sh $@
+	  ZLIB='$(ZLIB)' KLU='$(KLU)' ZSTD='$(ZSTD)' XZ='$(XZ)' XXHASH='$(XXHASH)' MPI='$(MPI)' sh tools/find_tools.sh $@
 
 # --- Sources --------------------------------------------------------------------------------------------------------------
 
@@ -140,10 +141,10 @@ SIMT_OBJECTS := $(call simt_objects_of,$(SIMT_SOURCES)) \
 
 DEFINES = $(if $(FOUND_CUDA),-DWR_HAVE_CUDA -DWR_HAVE_CUSPARSE) $(if $(FOUND_ZLIB),-DWR_HAVE_ZLIB) \
   $(if $(FOUND_KLU),-DWR_HAVE_KLU) $(if $(FOUND_ZSTD),-DWR_HAVE_ZSTD) $(if $(FOUND_XZ),-DWR_HAVE_XZ) \
-  $(if $(FOUND_XXHASH),-DWR_HAVE_XXHASH)
+  $(if $(FOUND_XXHASH),-DWR_HAVE_XXHASH) $(if $(FOUND_MPI_LIBRARIES),-DWR_HAVE_MPI)
 # Libraries that unpack files.
 UNPACKING = $(if $(FOUND_ZLIB),-lz) $(if $(FOUND_ZSTD),-lzstd) $(if $(FOUND_XZ),-llzma)
-INCLUDES := -I. $(if $(FOUND_CUDA),-isystem $(CUDA_HEADERS))
+INCLUDES := -I. $(if $(FOUND_CUDA),-isystem $(CUDA_HEADERS)) $(FOUND_MPI)
 # Texts are cut to their room on purpose; which cuts gcc warns of changes with every version.
 CUT_TEXTS := $(if $(findstring clang,$(FOUND_COMPILER)),,-Wno-format-truncation)
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla $(CUT_TEXTS) $(WERROR)
@@ -164,6 +165,9 @@ SIMT_CXXFLAGS = -std=c++17 -O2 -fno-tree-vectorize $(SIMT_FLAGS) -Wno-unknown-pr
 ALL_LDFLAGS = -fopenmp $(SANITIZERS) $(LDFLAGS)
 CUDA_LIBS := -L$(CUDA_LIBRARIES) -Wl,-rpath,$(CUDA_LIBRARIES) -lcusparse -lcudart_static -lstdc++ -ldl -lrt
 ALL_LIBS = $(if $(FOUND_CUDA),$(CUDA_LIBS)) $(UNPACKING) $(FOUND_KLU) $(LDLIBS) -lpthread -lm
+
+# MPI connects processes of the programs; the libraries know a table of functions (spmv/parts/comm.h).
+MPI_OBJECT := $(BUILD)/obj/solvers/program/comm_mpi.c.o
 
 # A file that changes when its text does: what depends on it is made again then, and only then.
 define stamp
@@ -210,6 +214,8 @@ $(eval $(call program,$(BUILD)/tests/fuzz_replay,tests/fuzz/replay.c,$(call obje
 $(foreach bench,$(BENCHES),$(eval $(call program,$(bench),$(bench:$(BUILD)/bench/%=tests/bench/%.c))))
 $(foreach bench,$(CUDA_BENCHES),$(eval $(call program,$(bench),$(bench:$(BUILD)/bench/%=tests/bench/%.cu))))
 $(CUDA_BENCHES): private LDLIBS += -lcublas
+
+$(PROGRAMS): private LDLIBS += $(FOUND_MPI_LIBRARIES)
 
 # The parsers' fuzz targets against libFuzzer, for `make fuzz`. Kernels are no parsers, and clang takes minutes over one of them
 # with all these sanitizers.
@@ -260,6 +266,8 @@ $(foreach main,$(SIMT_TEST_MAINS),$(eval \
   $(call simt_program,$(call simt_test,$(main)),$(call objects_of,$(main)) $(TEST_OBJECTS))))
 $(foreach main,$(SIMT_KERNEL_MAINS),$(eval $(call simt_program,$(call simt_test,$(main)),$(call simt_objects_of,$(main)))))
 
+$(SIMT_PROGRAMS): private LDLIBS += $(FOUND_MPI_LIBRARIES)
+
 .PHONY: simt simt-programs
 simt-programs: $(SIMT_PROGRAMS)
 simt: simt-programs $(SIMT_TEST_PROGRAMS) ## programs that run kernels on the CPU, in $(BUILD)/simt
@@ -298,7 +306,7 @@ $(BUILD)/windrow.map: $(HEADERS) tools/exports.awk $(UMBRELLAS)
 $(SHARED): $(LIBRARY_OBJECTS) $(BUILD)/windrow.map $(BUILD)/members
 	$(SAY) LD $@
 	$(Q)$(CC) -shared $(ALL_LDFLAGS) -Wl,-soname,libwindrow.so.$(ABI) -Wl,--version-script,$(BUILD)/windrow.map \
-	  $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $(filter %.o,$^) $(ALL_LIBS)
+	  $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $(filter-out $(MPI_OBJECT),$(filter %.o,$^)) $(ALL_LIBS)
 
 libraries: $(LIBRARY) $(SHARED) $(HEADERS)
 
@@ -332,12 +340,12 @@ uninstall: ## removes what install has put there
 
 deb: ## Debian packages for any machine of this kind, in $(BUILD)/portable: programs, library, its headers, Python
 	@sh tools/make_deb.sh able
-	@$(MAKE) --no-print-directory package BUILD=$(BUILD)/portable MARCH= XXHASH=0
+	@$(MAKE) --no-print-directory package BUILD=$(BUILD)/portable MARCH= XXHASH=0 MPI=0
 
 # In a folder of its own: for any machine of this kind, without KLU, libzstd and liblzma, which are not where Python alone is.
 # WINDROW_LIBRARY names the library, so that a build of another kind is not taken.
 wheel: ## the Python package with the library inside, for any machine of this kind, in $(BUILD)/wheel
-	@$(MAKE) --no-print-directory libraries BUILD=$(BUILD)/wheel MARCH= KLU=0 ZSTD=0 XZ=0 XXHASH=0
+	@$(MAKE) --no-print-directory libraries BUILD=$(BUILD)/wheel MARCH= KLU=0 ZSTD=0 XZ=0 XXHASH=0 MPI=0
 	@WINDROW_LIBRARY=$(BUILD)/wheel/libwindrow.so python3 python/make_wheel.py $(BUILD)/wheel
 
 .PHONY: package

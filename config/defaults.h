@@ -114,6 +114,9 @@
  * its core for some milliseconds, and a thread with less work than this is not worth such a wait. */
 #define WR_ENTRIES_PER_THREAD (1 << 17)
 
+/* Seconds that a part waits for the others: longer than one of them may take to read its rows. */
+#define WR_PATIENCE_S 600.0
+
 /* Full verification is the default while it costs less than this, or this share of the run. */
 #define WR_VERIFY_SECONDS 0.1
 #define WR_VERIFY_SHARE 0.2

@@ -6,6 +6,7 @@
 
 #include "config/argument.h"
 #include "config/memory.h"
+#include "spmv/parts/comm.h"
 
 #define TITLE(name, title, exit_code) title,
 #define EXIT_CODE(name, title, exit_code) exit_code,
@@ -58,12 +59,19 @@ void wr_history_free(wr_history *history) {
   *history = (wr_history){0};
 }
 
-int wr_monitor_ends(const wr_monitor *monitor) {
+/* Of this part alone. */
+static int ends_here(const wr_monitor *monitor) {
   struct timespec now;
-  if (monitor == NULL) return 0;
   if (monitor->interrupted && *monitor->interrupted) return WR_INTERRUPTED;
   if (!(monitor->deadline > 0) || clock_gettime(CLOCK_MONOTONIC, &now) != 0) return 0;
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec >= monitor->deadline ? WR_TIME_LIMIT : 0;
+}
+
+/* Where the parts cannot agree, the next of their calls says so. */
+int wr_monitor_ends(const wr_monitor *monitor) {
+  int64_t ends = monitor ? ends_here(monitor) : 0;
+  if (monitor && wr_comm_max_counts(monitor->comm, &ends, 1) != WR_OK) return 0;
+  return (int)ends;
 }
 
 static int watch_ends(void *monitor) { return wr_monitor_ends(monitor) != 0; }

@@ -18,6 +18,8 @@ typedef struct wr_history {
 wr_status wr_history_add(wr_history *history, int64_t iteration, double measure); /* WR_ENOMEM */
 void wr_history_free(wr_history *history);
 
+struct wr_comm;
+
 /* Observes a run and stops it. Each member may be NULL, and so may a pointer to the monitor. */
 typedef struct wr_monitor {
   void (*progress)(void *context, int64_t iteration, double measure, double target);
@@ -26,10 +28,12 @@ typedef struct wr_monitor {
   double deadline; /* seconds of CLOCK_MONOTONIC, compared whenever the solver waits; once they have passed, the solve */
                    /* ends with its best iterate. 0: none                                                              */
   wr_history *history;
+  struct wr_comm *comm; /* of the parts that run together: what ends one of them ends all (spmv/parts/comm.h); NULL: one part */
   void (*preparing)(void *context, const char *what, double share); /* wr_watch.progress, of preparations (config/watch.h) */
 } wr_monitor;
 
-/* The outcome of work that has to end early, or 0. A signal wins over the deadline. 0 for NULL. */
+/* The outcome of work that has to end early, or 0. A signal wins over the deadline. 0 for NULL. With a comm it is collective,
+ * and the same in all parts. */
 int wr_monitor_ends(const wr_monitor *monitor);
 
 /* A watch for preparations that ends where the monitor ends, and tells it how far they are. It refers to the monitor, which may

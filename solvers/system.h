@@ -19,13 +19,18 @@
 
 WR_C_BEGIN
 
+struct wr_comm;
+
 typedef struct wr_system {
   wr_csr *A;                /* as parsed, borrowed; only its device view may be dropped                           */
   wr_csr *matrix;           /* what the solver multiplies with; A itself where nothing is scaled                   */
   int owns_matrix;
   int positive;             /* set by a caller that has tested matrix, after the system is built: 1: it is         */
                             /* symmetric with a positive diagonal; -1: it is not; 0: not tested                    */
-  int64_t n;
+  struct wr_comm *comm;     /* of the parts of which A is one, each of which has a system of its rows: norms, exponents */
+                            /* and numbers about rows are those of all; NULL: A is whole                           */
+  int64_t n;                /* rows of A                                                                           */
+  int64_t n_all;            /* rows of all parts                                                                   */
   double *b;                /* [n] right-hand side times 2^exponent, so that its largest element is in [1/2, 1)    */
   double *rhs;              /* [n] that of matrix: b itself without a scaling. Its largest element is in [1/2, 1)  */
   double *guess;            /* [n] first guess of the solver's unknown u; NULL: 0                                 */

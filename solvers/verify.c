@@ -5,6 +5,7 @@
 
 #include "config/elements.h"
 #include "config/memory.h"
+#include "spmv/parts/halo.h"
 
 wr_rounding wr_rounding_of(const wr_env *env, const wr_plan *plan) {
   const wr_plan_info *info = wr_plan_get_info(plan);
@@ -265,8 +266,20 @@ static void find_backward(const wr_system *s, const double *x, int64_t rows, wr_
   }
 }
 
-wr_status wr_verify_system(const wr_system *system, double tolerance, wr_rounding rounding, const wr_solved *solved,
-                           wr_verified level, int64_t rows, wr_verdict *verdict) {
+/* verdict->rows, worst_row and found->backward := those of all parts. */
+static wr_status join_rows(const wr_system *s, wr_verdict *verdict, wr_residual *found) {
+  double most[] = {verdict->worst_row, found->backward};
+  int64_t row = wr_csr_row_number(s->A, found->backward_row);
+  PASS(wr_comm_sum_counts(s->comm, &verdict->rows, 1));
+  PASS(wr_comm_max(s->comm, most, 2));
+  row = found->backward == most[1] ? -row : INT64_MIN;
+  PASS(wr_comm_max_counts(s->comm, &row, 1));
+  verdict->worst_row = most[0], found->backward = most[1], found->backward_row = -row;
+  return WR_OK;
+}
+
+static wr_status verify_system(const wr_system *system, double tolerance, wr_rounding rounding, const wr_solved *solved,
+                               wr_verified level, int64_t rows, wr_verdict *verdict) {
   wr_residual found = {0};
   double worst = 0, unit = 2 * rounding.unit + rounding.term_unit;
   int64_t n = system->n, count = level == WR_VERIFY_FULL ? n : level != WR_VERIFY_SAMPLE ? 0 : rows < n ? rows : n;
@@ -285,8 +298,13 @@ wr_status wr_verify_system(const wr_system *system, double tolerance, wr_roundin
     PASS(wr_residual_find(system, solved->x, NULL, &found));
   else
     found.norm = solved->norm, find_backward(system, solved->x, count, &found);
+  if (system->comm && !verdict->on_host) PASS(join_rows(system, verdict, &found));
+  if (system->comm && verdict->on_host) {
+    wr_residual all = found; /* its row is one of all already */
+    PASS(join_rows(system, verdict, &all));
+  }
   verdict->measure = found.norm, verdict->backward_error = found.backward, verdict->backward_row = found.backward_row;
-  verdict->backward_rows = verdict->on_host ? n : count;
+  verdict->backward_rows = verdict->on_host ? system->n_all : verdict->rows;
   verdict->attainable = unit * found.size;
   verdict->limit = fmax(tolerance * system->norm_b, system->absolute);
   verdict->multiplied_right = verdict->worst_row <= 1;
@@ -294,4 +312,21 @@ wr_status wr_verify_system(const wr_system *system, double tolerance, wr_roundin
   if (solved->by_backward) is_small = (verdict->on_host && found.backward <= tolerance) || is_absolute;
   verdict->met_tolerance = isfinite(found.norm) && is_small;
   return WR_OK;
+}
+
+wr_status wr_verify_system(const wr_system *system, double tolerance, wr_rounding rounding, const wr_solved *solved,
+                           wr_verified level, int64_t rows, wr_verdict *verdict) {
+  wr_status status;
+  wr_solved all = *solved;
+  double *x = NULL, *u = NULL;
+  if (system->comm == NULL || level == WR_VERIFY_OFF)
+    return verify_system(system, tolerance, rounding, solved, level, rows, verdict);
+  TRY(wr_halo_extend(system->A, solved->x, &x));
+  TRY(wr_halo_extend(system->A, solved->u, &u));
+  all.x = x, all.u = u;
+  TRY(verify_system(system, tolerance, rounding, &all, level, rows, verdict));
+done:
+  wr_free(x);
+  wr_free(u);
+  return status;
 }

@@ -13,12 +13,15 @@
 #include "spmv/matrix/csr_device.h"
 #include "spmv/device/testing.h"
 #include "spmv/device/vec_argument.h"
+#include "spmv/part_plan.h"
 #include "spmv/plan_argument.h"
 
 struct wr_plan {
   const wr_backend *backend;
   wr_csr *A;                 /* held                                                                        */
   int64_t nrows, ncols, nnz; /* of A when the plan was created; a matrix with new values must have the same */
+  int64_t x_length;          /* of x: ncols, or if A is a part its own columns, without the halo            */
+  wr_part_plan *parts;       /* if A is a part: what multiplies, in place of state; else NULL               */
   int has_values;            /* likewise: 0 if A was a pattern                                              */
   wr_env *env;
   void *knobs, *state;
@@ -48,6 +51,8 @@ static wr_status check_caps(const wr_plan *plan) {
     return wr_fail(WR_EUNAVAILABLE, "%s does not compute in %s", b->name, plan->env->type == WR_F32 ? "f32" : "f64");
   if (!(b->caps & WR_CAP_PATTERN) && A->val == NULL)
     return wr_fail(WR_EUNAVAILABLE, "%s needs a matrix with values", b->name);
+  if (!(b->caps & WR_CAP_RECTANGULAR) && A->halo)
+    return wr_fail(WR_EUNAVAILABLE, "%s needs a square matrix, and the rows of a part are not one", b->name);
   if (!(b->caps & WR_CAP_RECTANGULAR) && A->nrows != A->ncols)
     return wr_fail(WR_EUNAVAILABLE, "%s needs a square matrix, not %lld x %lld", b->name, (long long)A->nrows,
                    (long long)A->ncols);
@@ -72,6 +77,7 @@ static wr_status create(const wr_backend *backend, const char *knobs, const void
   TRY(wr_alloc_zeroed(&plan, 1, sizeof *plan, "a plan"));
   plan->backend = backend, plan->A = A, plan->env = env;
   plan->nrows = A->nrows, plan->ncols = A->ncols, plan->nnz = A->nnz, plan->has_values = A->val != NULL;
+  plan->x_length = A->halo ? A->nrows : A->ncols;
   wr_csr_hold(A);
   TRY(wr_alloc_zeroed(&plan->knobs, 1, backend->knobs_size, "knobs"));
   TRY(wr_alloc_zeroed(&plan->state, 1, backend->state_size, "a backend's state"));
@@ -127,6 +133,8 @@ wr_status wr_plan_create_parsed(const wr_backend *backend, const void *knobs, wr
 
 /* Frees what prepare has allocated and resets the plan to its state after wr_plan_create. */
 static void unprepare(wr_plan *plan) {
+  wr_part_plan_destroy(plan->parts);
+  plan->parts = NULL;
   if (plan->backend->destroy) plan->backend->destroy(plan->state, plan->env);
   memset(plan->state, 0, plan->backend->state_size);
   wr_vec *const mine[] = {&plan->product, &plan->column_x, &plan->column_y};
@@ -140,6 +148,7 @@ static void unprepare(wr_plan *plan) {
 static wr_status prepare_vectors(wr_plan *plan) {
   wr_env *env = plan->env;
   int64_t size = wr_type_bytes(env->type);
+  if (plan->parts) return WR_OK; /* its pieces have their own */
   if (env->need_beta && !(plan->backend->caps & WR_CAP_BETA)) {
     PASS(env->ops->alloc(env, plan->nrows, env->type, "a separate product", &plan->product));
     plan->info.extra_bytes += plan->nrows * size;
@@ -161,7 +170,8 @@ wr_status wr_plan_prepare(wr_plan *plan) {
   int threads = take_threads(plan->env);
   plan->info = plan->estimate; /* it may have been prepared before */
   if (plan->env->place == WR_HOST) TRY(wr_csr_check_range(plan->A, plan->env->type == WR_F32));
-  TRY(plan->backend->prepare(plan->state, plan->env, plan->A, plan->knobs, &plan->info));
+  TRY(plan->A->halo ? wr_part_plan_create(plan->backend, plan->knobs, plan->A, plan->env, &plan->info, &plan->parts)
+                    : plan->backend->prepare(plan->state, plan->env, plan->A, plan->knobs, &plan->info));
   TRY(prepare_vectors(plan));
   TRY(plan->env->ops->wait(plan->env)); /* a kernel launched early may read the format before it waits */
   plan->prepared = 1, plan->generation = wr_vec_new_id(), plan->values = wr_vec_new_id();
@@ -261,14 +271,14 @@ static wr_status check_epilogue(const wr_plan *plan, const wr_apply *request) {
 static wr_status check_request(const wr_plan *plan, const wr_apply *request) {
   if (!plan->prepared) return wr_fail(WR_EUSAGE, "%s is not prepared", plan->backend->name);
   if (!request->x || !request->y) return wr_fail(WR_EUSAGE, "x and y are needed");
-  PASS(check_vec(plan, request->x, plan->A->ncols, "x"));
+  PASS(check_vec(plan, request->x, plan->x_length, "x"));
   PASS(check_vec(plan, request->y, plan->A->nrows, "y"));
   if (request->y_next) PASS(check_vec(plan, request->y_next, plan->A->nrows, "y_next"));
   if (is_same(request->x, request->y) || is_same(request->x, request->y_next) || is_same(request->y, request->y_next))
     return wr_fail(WR_EUSAGE, "x, y and y_next must be distinct vectors");
   if (request->beta != 0 && plan->promised)
     return wr_fail(WR_EUSAGE, "beta must be 0, since the last apply had a y_next");
-  if (request->beta != 0 && !(plan->backend->caps & WR_CAP_BETA) && !plan->product.id)
+  if (request->beta != 0 && !(plan->backend->caps & WR_CAP_BETA) && !plan->product.id && !plan->parts)
     return wr_fail(WR_EUSAGE, "beta != 0 needs need_beta in the plan's environment");
   if (request->epilogue) PASS(check_epilogue(plan, request));
   return WR_OK;
@@ -304,6 +314,7 @@ static wr_status multiply_then_add(wr_plan *plan, wr_apply_args *args) {
 /* Removes from the request what the backend has no capability for, calls it, and does the rest in further passes. */
 static wr_status run(wr_plan *plan, const wr_apply *request) {
   unsigned caps = plan->backend->caps;
+  if (plan->parts) caps = (caps & ~(unsigned)(WR_CAP_EPILOGUE | WR_CAP_Y_NEXT)) | WR_CAP_BETA;
   const wr_testing *testing = plan->env->testing;
   wr_apply_args args = {.request = *request};
   int add_separately = request->beta != 0 && !(caps & WR_CAP_BETA);
@@ -315,7 +326,9 @@ static wr_status run(wr_plan *plan, const wr_apply *request) {
   wr_plan_forget(plan); /* also if this apply fails: the last y_next has no effect on later applies */
   plan->env->then_done = 0;
   count_writes(request);
-  PASS(add_separately ? multiply_then_add(plan, &args) : plan->backend->apply(plan->state, plan->env, &args));
+  PASS(plan->parts      ? wr_part_plan_apply(plan->parts, &args.request)
+       : add_separately ? multiply_then_add(plan, &args)
+                        : plan->backend->apply(plan->state, plan->env, &args));
   if (finish_separately) PASS(plan->env->ops->epilogue(plan->env, request));
   if (request->epilogue) PASS(wr_then_run(plan->env, &request->epilogue->then));
   if (request->y_next && !prepares && testing && testing->poison)
@@ -386,6 +399,7 @@ static wr_status check_many(const wr_plan *plan, const wr_apply_many *r) {
   if (r->beta != 0 && !plan->backend->apply_many && !(plan->backend->caps & WR_CAP_BETA) && !plan->product.id)
     return wr_fail(WR_EUSAGE, "beta != 0 needs need_beta in the plan's environment");
   if (plan->env->resident) return wr_fail(WR_EUNAVAILABLE, "not possible in a resident loop");
+  if (plan->parts) return wr_fail(WR_EUNAVAILABLE, "several vectors at once are not multiplied in parts");
   return WR_OK;
 }
 
@@ -431,6 +445,7 @@ wr_status wr_plan_decode(wr_plan *plan, wr_csr **A) {
   *A = NULL;
   WR_NEED(plan);
   if (!plan->prepared) return wr_fail(WR_EUSAGE, "decode: %s is not prepared", plan->backend->name);
+  if (plan->parts) return wr_fail(WR_EUNAVAILABLE, "decode: not of a matrix in parts");
   if (!plan->backend->decode) return wr_fail(WR_EUNAVAILABLE, "%s has no format of its own", plan->backend->name);
   PASS(wr_csr_host(plan->A, plan->env));
   return plan->backend->decode(plan->state, plan->env, A);
@@ -478,6 +493,7 @@ wr_status wr_plan_update_values(wr_plan *plan, wr_csr *A) {
   WR_NEED(A);
   before = plan->A;
   if (!plan->prepared) return wr_fail(WR_EUSAGE, "update_values: %s is not prepared", plan->backend->name);
+  if (plan->parts) return wr_fail(WR_EUNAVAILABLE, "update_values: not of a matrix in parts");
   TRY(check_pattern(plan, A));
   wr_plan_forget(plan);
   wr_csr_values_changed(A);
@@ -515,7 +531,7 @@ const wr_plan_info *wr_plan_advise(wr_plan *plan) {
   if (plan == NULL) return NULL;
   int has_host_arrays = plan->A->row_ptr != NULL; /* 0: the matrix is on a device alone */
   int threads = take_threads(plan->env);
-  if (plan->backend->advise && has_host_arrays && plan->A->nnz > 0)
+  if (plan->backend->advise && has_host_arrays && plan->A->nnz > 0 && plan->parts == NULL)
     plan->backend->advise(plan->env, plan->A, &plan->info);
   omp_set_num_threads(threads);
   return &plan->info;

@@ -29,6 +29,7 @@ awk -F'\t' '
     if (from ~ /^solvers\/(report|api|program)$/ && (to == "io" || to == "spmv/choose")) return 1
     if (from == "solvers/program" && to == "solvers/api") return 1
     if (from ~ /^solvers\/(api|program)$/ && (to == "data" || to == "solvers/report")) return 1
+    if (to == "spmv/parts") return from ~ /^spmv(\/(device|matrix))?$/ || from ~ /^solvers(\/(system|krylov|api|program))?$/
     if (from == "solvers/scaling") return to == "spmv/matrix"
     if (from ~ /^solvers(\/system)?$/ && to == "solvers/scaling") return 1
     if (from ~ /^solvers\// && to == "solvers") return 1
@@ -43,6 +44,7 @@ awk -F'\t' '
     if (from == "spmv/backends") return to == "spmv"
     if (from == "spmv/blocks") return to ~ /^spmv(\/(matrix|device|kernel))?$/
     if (from == "spmv/choose") return to ~ /^spmv(\/(matrix|device))?$/
+    if (from == "spmv/parts") return to ~ /^spmv\/(device|matrix)$/
     if (from == "spmv") return to ~ /^spmv\/(matrix|device)$/
     if (from ~ /^spmv\/(device|kernel|loop)$/) return to ~ /^spmv\/(device|kernel|loop|matrix|steps)$/
     if (from == "spmv/matrix") return to ~ /^spmv\/(device|kernel)$/
@@ -54,6 +56,7 @@ awk -F'\t' '
     if (name ~ /^(cuda|cusparse|cublas|nvtx|cuda_)/) return file ~ /^spmv\//
     if (name == "zlib.h" || name == "zstd.h" || name == "lzma.h") return file ~ /^io\//
     if (name ~ /(^|\/)(klu|SuiteSparse_config)\.h$/) return file == "solvers/direct/klu_factors.c"
+    if (name == "mpi.h") return file == "solvers/program/comm_mpi.c"
     if (name == "getopt.h") return file ~ /^config\/option/
     return 1
   }

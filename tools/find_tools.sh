@@ -1,7 +1,7 @@
 #!/bin/sh
-# Finds the compiler, OpenMP, zlib, libzstd, liblzma, xxhash.h, KLU and CUDA and writes what it found as make variables into the file $1,
+# Finds the compiler, OpenMP, zlib, libzstd, liblzma, xxhash.h, KLU, MPI and CUDA and writes what it found as make variables into the file $1,
 # which is left alone when nothing changed. The report is printed when something did. In the environment: CC, MARCH, CUDA, ZLIB,
-# ZSTD, XZ, XXHASH and KLU (0: do not look), CUDA_ARCH, CUDA_HOME.
+# ZSTD, XZ, XXHASH, KLU and MPI (0: do not look), CUDA_ARCH, CUDA_HOME.
 set -u
 out=$1
 here=$(dirname "$0")
@@ -119,6 +119,30 @@ CODE
   fi
 }
 
+# FOUND_MPI has the flags for the compiler, and FOUND_MPI_LIBRARIES those for the linker, by mpicc: Open MPI's or MPICH's.
+find_mpi() {
+  set_var FOUND_MPI ''
+  if [ "${MPI:-}" = 0 ]; then
+    say MPI 'off (MPI=0): programs run in one process'
+    return
+  fi
+  flags=$(mpicc -showme:compile 2>/dev/null) && libraries=$(mpicc -showme:link 2>/dev/null) || {
+    flags=$(mpicc -compile_info 2>/dev/null | sed 's/^[^ ]* //') libraries=$(mpicc -link_info 2>/dev/null | sed 's/^[^ ]* //')
+  }
+  flags=$(echo " $flags" | sed 's/ -I/ -isystem /g')
+  printf '#include <mpi.h>\nint main(void) { return MPI_Init(0, 0); }\n' >"$work/try.c"
+  # shellcheck disable=SC2086
+  if [ -n "$libraries" ] && links $flags $libraries; then
+    sed -i '/^FOUND_MPI := $/d' "$work/vars"
+    set_var FOUND_MPI "$flags"
+    set_var FOUND_MPI_LIBRARIES "$libraries"
+    say MPI 'found: mpirun starts processes that share a system'
+  else
+    set_var LOOK_AGAIN 1
+    say MPI "not found, programs run in one process: $(hint mpi), or make deps"
+  fi
+}
+
 no_cuda() { # reason, look again?
   set_var FOUND_CUDA ''
   set_var WHY_NO_CUDA "$1"
@@ -192,8 +216,9 @@ find_unpacker ZSTD zstd "${ZSTD:-}" -lzstd zstd.h 'ZSTD_versionNumber()' .zst
 find_unpacker XZ xz "${XZ:-}" -llzma lzma.h 'lzma_version_number()' .xz
 find_xxhash
 find_klu
+find_mpi
 find_cuda
-set_var ASKED "$CC|${MARCH:-}|${CUDA:-}|${CUDA_ARCH:-}|${CUDA_HOME:-}|${ZLIB:-}|${KLU:-}|${ZSTD:-}|${XZ:-}|${XXHASH:-}"
+set_var ASKED "$CC|${MARCH:-}|${CUDA:-}|${CUDA_ARCH:-}|${CUDA_HOME:-}|${ZLIB:-}|${KLU:-}|${ZSTD:-}|${XZ:-}|${XXHASH:-}|${MPI:-}"
 if ! cmp -s "$work/vars" "$out"; then
   mkdir -p "$(dirname "$out")"
   echo "windrow builds into $(dirname "$out") with"

@@ -12,6 +12,7 @@
 #include "solvers/report/ledger.h"
 #include "solvers/report/report_text.h"
 #include "spmv/matrix/matrix_facts.h"
+#include "spmv/parts/halo.h"
 
 /* A method that is named is the plain one, to be compared with that of papers, unless a preconditioner is named as well. */
 wr_status wr_solving_choose_precond(const char *text, wr_solving_options *o) {
@@ -69,13 +70,17 @@ wr_status wr_solving_begin(const wr_solving_options *o, wr_csr *A, double *b, do
   int positive = 0;
   const wr_preconditioner *columns = applies_precond(o, A, &positive) ? NULL : o->precond;
   PASS(wr_system_begin(A, b, guess, random, seed, o->scale, columns, o->atol, watch, system));
+  if (A->halo) {
+    PASS(wr_halo_is_symmetric_positive(A, &positive));
+    positive = positive ? 1 : -1;
+  }
   system->positive = positive;
   return WR_OK;
 }
 
 wr_status wr_solving_finish(wr_system *system, wr_env *device) {
   PASS(wr_system_finish(system, device));
-  if (system->matrix != system->A) system->positive = 0; /* what was found is of A */
+  if (system->matrix != system->A && system->comm == NULL) system->positive = 0; /* what was found is of A */
   return WR_OK;
 }
 

@@ -11,6 +11,7 @@
 #include "config/memory.h"
 #include "solvers/krylov/method.h"
 #include "solvers/verify.h"
+#include "spmv/parts/halo.h"
 
 wr_status wr_bicgstab_true_residual(wr_bicgstab *s, const wr_vec *x, double *norm) {
   double bank[WR_MAX_SCALARS];
@@ -35,11 +36,12 @@ typedef struct extent {
 /* u := base + x, x being on the device. */
 static wr_status take_unknown(wr_bicgstab *s, extent *e) {
   const wr_system *system = s->system;
+  const wr_csr *A = system->A;
   const wr_scale_factor power = wr_scale_of(-system->exponent - system->rhs_exponent);
   const int *columns = system->scaling.column_exponent;
   int64_t n = system->n, beyond = n, below = n, big = n > 1 << 14;
   double correction = 0, unknown = 0;
-  if (s->u == NULL) PASS(wr_alloc(&s->u, n, sizeof *s->u, "the solution"));
+  if (s->u == NULL) PASS(wr_comm_agree(system->comm, wr_alloc(&s->u, n, sizeof *s->u, "the solution")));
   PASS(s->env->ops->download(s->env, &s->x, s->u));
 #pragma omp parallel for schedule(static) reduction(max : correction, unknown) reduction(min : beyond, below) if (big)
   for (int64_t i = 0; i < n; i++) {
@@ -51,8 +53,13 @@ static wr_status take_unknown(wr_bicgstab *s, extent *e) {
     if (!isfinite(x) && i < beyond) beyond = i;
     if (x < DBL_MIN && u != 0 && i < below) below = i;
   }
-  *e = (extent){correction, unknown};
-  s->beyond = beyond < n ? beyond : -1, s->below = below < n ? below : -1;
+  double most[] = {correction, unknown};
+  int64_t first[] = {beyond < n ? -wr_csr_row_number(A, beyond) : INT64_MIN,
+                     below < n ? -wr_csr_row_number(A, below) : INT64_MIN};
+  PASS(wr_comm_max(system->comm, most, 2));
+  PASS(wr_comm_max_counts(system->comm, first, 2));
+  *e = (extent){most[0], most[1]};
+  s->beyond = first[0] > INT64_MIN ? -first[0] : -1, s->below = first[1] > INT64_MIN ? -first[1] : -1;
   return WR_OK;
 }
 
@@ -62,7 +69,7 @@ static wr_status take_unknown(wr_bicgstab *s, extent *e) {
 static double device_error(const wr_bicgstab *s, const extent *e, double norm) {
   const wr_system *system = s->system;
   wr_rounding rounding = wr_rounding_of(s->env, s->plan);
-  double length = (double)system->longest_row, n = (double)system->n, unit = 0x1p-53;
+  double length = (double)system->longest_row, n = (double)system->n_all, unit = 0x1p-53;
   double size = system->row_norm * e->correction + (s->refined ? s->found.norm : system->norm_b);
   double rows = wr_row_bound(rounding, length, size, 0);
   double rest = wr_row_bound(rounding, length, 0, length * e->correction);
@@ -74,8 +81,10 @@ static wr_status find_on_host(wr_bicgstab *s, double *norm) {
   wr_status status;
   const wr_system *system = s->system;
   double *x = NULL;
-  TRY(wr_alloc(&x, system->n, sizeof *x, "judging a residual"));
-  if (s->residual == NULL) TRY(wr_alloc(&s->residual, system->n, sizeof *s->residual, "a residual"));
+  status = wr_alloc(&x, system->n, sizeof *x, "judging a residual");
+  if (status == WR_OK && s->residual == NULL)
+    status = wr_alloc(&s->residual, system->n, sizeof *s->residual, "a residual");
+  TRY(wr_comm_agree(system->comm, status));
   memcpy(x, s->u, (size_t)system->n * sizeof *x);
   wr_system_unscale(system, x);
   TRY(wr_residual_find(system, x, s->residual, &s->found));
@@ -105,8 +114,9 @@ wr_status wr_bicgstab_judge(wr_bicgstab *s, double bound, double *norm) {
 wr_status wr_bicgstab_refine(wr_bicgstab *s) {
   const wr_vecops *ops = s->env->ops;
   int64_t n = s->system->n;
-  if (s->base == NULL) PASS(wr_alloc(&s->base, n, sizeof *s->base, "a refinement"));
-  if (s->rhs == NULL) PASS(wr_alloc(&s->rhs, n, sizeof *s->rhs, "a refinement"));
+  wr_status status = s->base ? WR_OK : wr_alloc(&s->base, n, sizeof *s->base, "a refinement");
+  if (status == WR_OK && s->rhs == NULL) status = wr_alloc(&s->rhs, n, sizeof *s->rhs, "a refinement");
+  PASS(wr_comm_agree(s->system->comm, status));
   memcpy(s->base, s->u, (size_t)n * sizeof *s->base);
   PASS(wr_system_scale_rows(s->system, s->residual, s->rhs));
   s->refined = 1;

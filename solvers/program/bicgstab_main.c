@@ -9,10 +9,12 @@
 #include "config/text.h"
 #include "io/vector_file.h"
 #include "solvers/api/solving.h"
+#include "solvers/program/comm_mpi.h"
 #include "solvers/program/need.h"
 #include "solvers/program/program.h"
 #include "solvers/report/report_text.h"
 #include "spmv/matrix/matrix_facts.h"
+#include "spmv/parts/halo.h"
 
 typedef struct problem {
   wr_system system;
@@ -46,6 +48,18 @@ static void complete(wr_settings *s) {
   s->tolerance = options.iterate.tolerance, s->iterations = options.iterate.iterations;
   if (s->precond_text == NULL) /* so that reports have it; without memory they lack it */
     (void)wr_option_set(wr_bicgstab_table, s, "precond", s->precond_auto ? "auto" : "none", "--precond");
+}
+
+/* By default nothing is scaled, and there is no preconditioner. */
+static wr_status in_parts(wr_settings *s) {
+  if (s->scale > WR_SCALE_NONE)
+    return wr_fail(WR_EUNAVAILABLE, "--scale equilibrate and match are for one process, not for several");
+  if (s->fallback != WR_FALLBACK_NONE)
+    return wr_fail(WR_EUNAVAILABLE, "--fallback direct is for one process, not for several");
+  if (s->precond != 0 || (s->precond_auto && s->precond_text))
+    return wr_fail(WR_EUNAVAILABLE, "--precond %s is for one process, not for several", s->precond_text);
+  s->scale = WR_SCALE_NONE, s->precond_auto = 0;
+  return WR_OK;
 }
 
 static double work(const wr_settings *s, int64_t nrows, int64_t nnz) {
@@ -113,18 +127,28 @@ static wr_status copy_side(const problem *p, int64_t n, int64_t side, double **b
   return wr_copy_elements(p->x + (p->guesses > 1 ? side * n : 0), n, "a first guess", x);
 }
 
+/* *v[all rows], if there is one: := the elements of A's rows alone. */
+static void take_own(const wr_csr *A, double *v) {
+  if (v && A->halo) memmove(v, v + A->halo->first, (size_t)A->nrows * sizeof *v);
+}
+
 static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids, const wr_watch *watch,
                               wr_problem_facts *facts, void *of) {
   wr_status status = WR_OK;
   problem *p = of;
   double *b = NULL, *guess = NULL;
   p->settings = s, p->sides = 1;
-  wr_vector_need rows = {.n = A->nrows, .whose = "the matrix's rows", .ids = ids, .columns = &p->sides};
-  if (s->rhs) TRY(wr_vector_read(s->rhs, &rows, &b));
-  TRY(check_empty_rows(s, A, p, b, facts->source));
-  wr_vector_need unknowns = {.n = A->ncols, .whose = "the matrix's columns", .ids = ids};
+  wr_vector_need rows = {.n = wr_csr_all_rows(A), .whose = "the matrix's rows", .ids = ids, .columns = &p->sides};
+  if (s->rhs) TRY(wr_comm_agree(wr_csr_comm(A), wr_vector_read(s->rhs, &rows, &b)));
+  if (A->halo && p->sides > 1)
+    TRY(wr_fail(WR_EUNAVAILABLE, "%s: several processes solve for one right-hand side, not for %lld", s->rhs,
+                (long long)p->sides));
+  take_own(A, b);
+  TRY(wr_comm_agree(wr_csr_comm(A), check_empty_rows(s, A, p, b, facts->source)));
+  wr_vector_need unknowns = {.n = A->halo ? wr_csr_all_rows(A) : A->ncols, .whose = "the matrix's columns", .ids = ids};
   if (p->sides > 1) unknowns.columns = &p->guesses;
-  if (s->guess) TRY(wr_vector_read(s->guess, &unknowns, &guess));
+  if (s->guess) TRY(wr_comm_agree(wr_csr_comm(A), wr_vector_read(s->guess, &unknowns, &guess)));
+  take_own(A, guess);
   if (p->sides > 1) {
     TRY(check_sides(s, p));
     p->b = b, p->x = guess;
@@ -247,6 +271,9 @@ int main(int argc, char **argv) {
   static const wr_program program = {
       .name = "bicgstab",
       .text = &wr_bicgstab_text,
+      .begin_parts = wr_comm_mpi_begin,
+      .end_parts = wr_comm_mpi_end,
+      .in_parts = in_parts,
       .options = wr_bicgstab_table,
       .measure = WR_MEASURE_RESIDUAL,
       .problem = "a linear system",

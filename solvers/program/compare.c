@@ -68,6 +68,7 @@ static void start_opening(wr_comparison *c, wr_place place, int in_thread) {
                   .type = wr_settings_type(c->settings),
                   .threads = c->threads,
                   .deterministic = c->settings->deterministic,
+                  .comm = c->comm,
                   .tune_cache = c->settings->tune_cache};
   c->env_tried[place] = 1;
   int takes_long = place == WR_CUDA && wr_backend_default(WR_CUDA) != NULL; /* otherwise this build has no device to open */
@@ -112,6 +113,7 @@ static wr_status upload_matrix(wr_comparison *c) {
 static void measure_bandwidth(wr_comparison *c, wr_place place) {
   const wr_csr *A = c->program->matrix(c->problem);
   int64_t type = wr_type_bytes(c->env[place].type), entry = 4 + (A->val ? type : 0);
+  if (c->comm) return; /* its sums would be those of all parts */
   if (c->bandwidth[place] != 0 || c->settings->quiet || (c->count == 1 && !c->settings->verbose)) return;
   wr_ledger_enter(c->process, WR_PHASE_CALIBRATE);
   if (wr_env_read_bandwidth(&c->env[place], (double)(A->nnz * entry + A->nrows * (8 + type) + A->ncols * type),
@@ -174,6 +176,7 @@ done:
 /* The level of verification: of the settings, or if they leave it open, full if that takes little time. */
 static wr_verified choose_level(const wr_comparison *c, const wr_run *run) {
   if (!c->settings->verify_auto) return c->settings->verify;
+  if (c->comm) return WR_VERIFY_FULL; /* parts take different times, and each has its own rows alone to check */
   double seconds = c->program->verify_seconds(c->facts->nrows, c->facts->nnz, omp_get_max_threads());
   return wr_verified_for(seconds, wr_ledger_end_to_end(&run->ledger));
 }
@@ -307,17 +310,18 @@ static wr_status solve_and_check(wr_comparison *c, int index, run_plans *plans, 
                         .context = &progress,
                         .interrupted = c->interrupted,
                         .deadline = c->deadline,
+                        .comm = c->comm,
                         .history = history};
   int on_device = env->place == WR_CUDA; /* on the host nothing is uploaded or downloaded, and vectors are converted */
   wr_ledger_enter(ledger, on_device ? WR_PHASE_UPLOAD : WR_PHASE_TRANSFORM);
   TRY(wr_alloc_zeroed(&solve, 1, c->program->solve_size, "a solve"));
   if (count_sides(c) > 1) TRY(c->program->set_side(c->problem, 0));
-  TRY(c->program->start(c->problem, c->settings, plans->plan, env, solve));
+  TRY(wr_comm_agree(c->comm, c->program->start(c->problem, c->settings, plans->plan, env, solve)));
   if (plans->narrow) TRY(c->program->sweep_in(solve, plans->narrow, &plans->narrow_env));
   if (c->program->precondition) {
     double begin = wr_clock();
     wr_ledger_enter(ledger, WR_PHASE_PREPARE);
-    TRY(c->program->precondition(solve, c->settings, &monitor, &run->precond));
+    TRY(wr_comm_agree(c->comm, c->program->precondition(solve, c->settings, &monitor, &run->precond)));
     run->precond.seconds = wr_clock() - begin;
   }
   TRY(env->ops->wait(env));
@@ -332,7 +336,7 @@ static wr_status solve_and_check(wr_comparison *c, int index, run_plans *plans, 
   wr_phase after = on_device ? WR_PHASE_DOWNLOAD : WR_PHASE_TRANSFORM;
   wr_ledger_enter(ledger, after);
   TRY(take_times(run, plan));
-  TRY(take_answer(c, solve, &x));
+  TRY(wr_comm_agree(c->comm, take_answer(c, solve, &x)));
   wr_ledger_enter(ledger, WR_PHASE_VERIFY);
   TRY(c->program->verify(solve, x, choose_level(c, run), c->settings->verify_rows, &run->verdict));
   if (count_sides(c) > 1) {
@@ -421,6 +425,7 @@ static wr_status run_one(wr_comparison *c, int index) {
   status = wr_choice_prepare(choice, c->program->matrix(c->problem), env, &use, &plans.plan, &run->chosen);
   if (plans.plan)
     run->backend = choice->backend, snprintf(run->knobs, sizeof run->knobs, "%s", wr_plan_knobs(plans.plan));
+  status = wr_comm_agree(c->comm, status);
   run->fused_epilogue = (choice->backend->caps & WR_CAP_EPILOGUE) != 0;
   TRY(status);
   if (c->settings->precision == WR_PRECISION_MIXED) TRY(prepare_narrow(c, choice, env, &plans));
@@ -448,7 +453,7 @@ wr_status wr_compare(wr_comparison *c) {
     wr_run *run = &c->runs[k];
     *run = (wr_run){.backend = c->choices[k].backend};
     snprintf(run->knobs, sizeof run->knobs, "%s", c->choices[k].knobs); /* as given; a plan adds the others */
-    if (*c->interrupted) {
+    if (*c->interrupted && c->comm == NULL) { /* parts agree on that in the solve */
       run->error = (wr_error){WR_EUNAVAILABLE, "interrupted before it began"};
       continue;
     }
@@ -458,6 +463,7 @@ wr_status wr_compare(wr_comparison *c) {
     }
     wr_status status = run_one(c, k);
     if (status == WR_EUSAGE || status == WR_EINPUT) return status; /* these concern the whole command */
+    if (status != WR_OK && c->comm) return status;                 /* other parts may wait for this one */
   }
   return WR_OK;
 }

@@ -7,6 +7,7 @@
 #include "solvers/api/choice.h"
 #include "solvers/program/device_thread.h"
 #include "solvers/program/program.h"
+#include "spmv/parts/comm.h"
 
 typedef struct wr_comparison {
   const wr_program *program;
@@ -18,6 +19,7 @@ typedef struct wr_comparison {
   double deadline;                          /* of wr_clock: no iteration begins after it; 0: none     */
   wr_choice *choices;                       /* those of auto become what it finds                     */
   int count;
+  wr_comm *comm;                            /* of the processes that run together; NULL: there is one     */
   int threads;                              /* of the CPU, for solving; 0: as many as it has          */
   wr_run *runs;                             /* [count], filled in                                     */
   wr_history *histories;                    /* [count] or NULL                                        */

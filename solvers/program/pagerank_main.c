@@ -10,6 +10,7 @@
 #include "io/number.h"
 #include "io/vector_file.h"
 #include "solvers/api/scoring.h"
+#include "solvers/program/comm_mpi.h"
 #include "solvers/order.h"
 #include "solvers/program/need.h"
 #include "solvers/program/program.h"
@@ -371,6 +372,8 @@ int main(int argc, char **argv) {
   static const wr_program program = {
       .name = "pagerank",
       .text = &wr_pagerank_text,
+      .begin_parts = wr_comm_mpi_begin,
+      .end_parts = wr_comm_mpi_end,
       .options = wr_pagerank_table,
       .measure = WR_MEASURE_L1_ERROR,
       .nonnegative = 1,

@@ -17,6 +17,7 @@
 #include "solvers/program/advice.h"
 #include "solvers/program/compare.h"
 #include "solvers/program/matrix_list.h"
+#include "solvers/api/part_source.h"
 #include "solvers/program/paths.h"
 #include "solvers/program/process.h"
 #include "solvers/program/progress.h"
@@ -41,6 +42,9 @@ typedef struct job {
   const char *list;        /* LIST of @LIST; NULL: there is one matrix           */
   wr_output_file lines;    /* of --jsonl                                        */
   int threads;             /* of the CPU                                        */
+  wr_comm *comm;           /* of the processes that run together, each with a part of the rows; NULL: there is one */
+  wr_error failure;        /* with a comm: what is said at the end, by one part */
+  const char *failed;      /* and the matrix that it is about, or NULL          */
   int reports;             /* printed so far                                    */
   /* -- of the matrix at hand */
   wr_ledger ledger;
@@ -59,6 +63,44 @@ typedef struct job {
   wr_comparison comparison;
   wr_certificate certificate; /* of --check */
 } job;
+
+/* Part 0 writes, and prints. */
+static int is_first(const job *j) { return j->comm == NULL || j->comm->rank == 0; }
+
+/* Prints why there is no answer, or keeps it for the end, when one part says it for all. Returns the exit code. */
+static int complain(job *j, const char *name, wr_status status) {
+  if (j->comm == NULL) return wr_process_complain_of(j->program->name, name, status);
+  if (j->failure.status == WR_OK) (void)wr_error_keep(&j->failure, status), j->failed = name;
+  return wr_status_exit_code(status);
+}
+
+static void say_failure(void *of) {
+  job *j = of;
+  if (j->failure.status == WR_OK) return;
+  (void)wr_process_complain_of(j->program->name, j->failed, wr_error_raise(&j->failure));
+}
+
+/* What is for one process alone, whatever the program. */
+static wr_status check_parts(job *j) {
+  wr_settings *s = &j->settings;
+  const struct {
+    const char *name;
+    int given;
+  } others[] = {{"check", s->check != NULL}, {"report", s->report != NULL}, {"save-binary", s->save_binary != NULL},
+                {"seeds", s->seeds != NULL}, {"tune-cache", s->tune_cache != NULL}, {"repeat", s->repeat > 1},
+                {"device cuda", s->device == WR_DEVICE_CUDA}};
+  if (j->comm == NULL) return WR_OK;
+  if (j->program->in_parts == NULL)
+    return wr_fail(WR_EUNAVAILABLE, "%s does not run in several processes: start one", j->program->name);
+  for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+    if (others[k].given) return wr_fail(WR_EUNAVAILABLE, "--%s is for one process, not for several", others[k].name);
+  if (j->list) return wr_fail(WR_EUNAVAILABLE, "a list of matrices is for one process, not for several");
+  if (s->backends && (strchr(s->backends, ',') || wr_choice_is_auto(s->backends)))
+    return wr_fail(WR_EUNAVAILABLE, "-k %s: several processes take one backend by its name", s->backends);
+  s->device = WR_DEVICE_CPU, s->no_graph = s->no_resident = 1;
+  if (!is_first(j)) s->quiet = 1;
+  return j->program->in_parts(s);
+}
 
 /* Standard input can be read once. */
 static wr_status check_inputs(const job *j) {
@@ -107,6 +149,7 @@ static wr_status parse(job *j, int argc, char **argv) {
     PASS(check_list(j));
   }
   PASS(check_inputs(j));
+  PASS(check_parts(j));
   char reason[WR_THREADS_REASON];
   if (wr_threads_settle(&j->settings.threads, reason) && !j->settings.quiet)
     fprintf(stderr, "%s: %s\n", j->program->name, reason);
@@ -187,12 +230,17 @@ static wr_status prepare_problem(job *j) {
                               .preparing = s->quiet ? NULL : wr_progress_prepare};
   wr_watch watch;
   if (j->program->nonnegative && s->duplicates == 1) how.duplicates = WR_DUPLICATES_ONCE;
-  TRY(wr_source_load(j->operand, &how, &j->ledger, &j->A, &j->facts));
+  if (j->comm) {
+    TRY(wr_part_source_load(j->operand, j->comm, omp_get_max_threads(), &j->ledger, &j->A, &j->facts));
+    j->ids = (wr_ids){.count = j->facts.nrows, .first = 1};
+  } else {
+    TRY(wr_source_load(j->operand, &how, &j->ledger, &j->A, &j->facts));
+  }
   note_extent(j);
   wr_ledger_enter(&j->ledger, WR_PHASE_TRANSFORM);
-  if (j->A->nrows != j->A->ncols)
+  if (j->facts.nrows != j->facts.ncols)
     TRY(wr_fail(WR_EINPUT, "%s: %s needs a square matrix, not %lld x %lld", j->facts.source, j->program->problem,
-                (long long)j->A->nrows, (long long)j->A->ncols));
+                (long long)j->facts.nrows, (long long)j->facts.ncols));
   TRY(wr_alloc_zeroed(&j->problem, 1, j->program->problem_size, j->program->problem));
   wr_progress_begin(&progress, stderr);
   watch = wr_monitor_watch(&monitor);
@@ -209,7 +257,7 @@ static wr_status write_answer(job *j) {
   char comment[640];
   if (j->settings.seeds && j->settings.sets_form != WR_TOP_TABLE)
     return j->runs[0].ran ? j->program->write_sets(j->problem, &j->settings, &j->ids) : WR_OK;
-  if (j->settings.output == NULL || c->answer == NULL) return WR_OK;
+  if (j->settings.output == NULL || c->answer == NULL || !is_first(j)) return WR_OK;
   if (wr_first_not_finite(c->answer, c->answer_n) >= 0) return WR_OK; /* the exit code and the report say non-finite */
   const wr_run *run = &c->runs[c->answer_run];
   int named = j->ids.id != NULL || j->ids.names != NULL || j->ids.first != 1;
@@ -226,7 +274,7 @@ static wr_status write_answer(job *j) {
 static wr_status write_history(job *j) {
   wr_history_series series[WR_MAX_RUNS];
   char labels[WR_MAX_RUNS][256];
-  if (j->settings.history == NULL) return WR_OK;
+  if (j->settings.history == NULL || !is_first(j)) return WR_OK;
   for (int k = 0; k < j->comparison.count; k++)
     series[k] = (wr_history_series){wr_run_label(&j->runs[k], labels[k], sizeof labels[k]), &j->histories[k]};
   return wr_history_write(j->settings.history, series, j->comparison.count);
@@ -238,7 +286,7 @@ static wr_status write_json(job *j) {
   wr_status status;
   char *text = NULL;
   int count = j->comparison.count;
-  if (!has_json(j)) return WR_OK;
+  if (!has_json(j) || !is_first(j)) return WR_OK;
   TRY(wr_options_text(j->program->options, &j->settings, &text));
   if (j->settings.json) TRY(wr_report_json(j->settings.json, &j->facts, j->runs, count, text, &j->ledger));
   if (j->lines.file) TRY(wr_report_json_line(&j->lines, &j->facts, j->runs, count, text, &j->ledger));
@@ -303,6 +351,23 @@ static wr_status write_excerpt(job *j) {
   wr_writer text = {.file = stdout};
   PASS(j->program->present(&text, j->problem, &j->settings, &j->ids, c->answer, c->answer_n, &c->runs[c->answer_run]));
   return wr_process_flush(stdout);
+}
+
+/* c->answer := that of all parts, in part 0. */
+static wr_status collect_answer(job *j) {
+  wr_status status = WR_OK;
+  wr_comparison *c = &j->comparison;
+  double *all = NULL;
+  if (j->comm == NULL || j->settings.output == NULL || c->answer == NULL) return WR_OK;
+  if (is_first(j)) status = wr_alloc(&all, j->facts.nrows, sizeof *all, j->program->values);
+  TRY(wr_comm_agree(j->comm, status));
+  TRY(wr_comm_collect(j->comm, c->answer, c->answer_n, all));
+  if (!is_first(j)) return WR_OK;
+  wr_free(c->answer);
+  c->answer = all, c->answer_n = j->facts.nrows, all = NULL;
+done:
+  wr_free(all);
+  return status;
 }
 
 /* Writes all outputs; if one fails, the others are still written. The time is booked for the run that gave the answer. */
@@ -478,9 +543,10 @@ static wr_status work(job *j) {
   if (c->answer && j->program->find_order && has_json(j))
     TRY(j->program->find_order(j->problem, &j->settings, c->answer, &c->runs[c->answer_run]));
   wr_ledger_enter(&j->ledger, WR_PHASE_CALIBRATE);
-  if (advise(j) != WR_OK) /* without memory for it there is no advice; the answer is still written */
+  if (j->comm == NULL && advise(j) != WR_OK) /* without memory for it there is no advice; the answer is still written */
     for (int k = 0; k < c->count; k++) j->runs[k].advice = (wr_advice){.seen = ""};
   wr_ledger_stop(&j->ledger);
+  TRY(collect_answer(j));
   wr_error first = {0};
   keep_first(&first, write_all(j));
   keep_first(&first, report(j)); /* an answer that could not be written is still shown */
@@ -524,7 +590,7 @@ static void begin_matrix(job *j, const char *name) {
                                 .precision = wr_settings_precision(&j->settings), .tolerance = j->settings.tolerance};
   j->comparison = (wr_comparison){.program = program, .settings = &j->settings, .process = &j->ledger,
                                   .interrupted = wr_process_interrupted(), .choices = j->choices, .runs = j->runs,
-                                  .answer_run = -1, .threads = j->threads};
+                                  .answer_run = -1, .threads = j->threads, .comm = j->comm};
   if (j->settings.time_limit > 0) j->comparison.deadline = begun(&j->ledger) + j->settings.time_limit;
 }
 
@@ -549,7 +615,7 @@ static int fail_matrix(job *j, wr_status status) {
   wr_error error;
   char *text = NULL;
   (void)wr_error_keep(&error, status);
-  int code = wr_process_complain_of(j->program->name, j->list ? j->operand : NULL, status);
+  int code = complain(j, j->list ? j->operand : NULL, status);
   wr_status page = j->A && status != WR_EOUTPUT ? write_page(j, &error) : WR_OK; /* only once the matrix was read */
   if (page != WR_OK) code = wr_worse_exit_code(code, wr_process_complain(j->program->name, page));
   if (j->lines.file == NULL || status == WR_EOUTPUT) return code;
@@ -569,7 +635,7 @@ static int process_matrix(job *j, const char *name) {
   } else if (j->settings.check) {
     code = wr_certificate_exit_code(&j->certificate);
   } else {
-    complain_of_runs(j);
+    if (is_first(j)) complain_of_runs(j);
     code = exit_code_of(j);
   }
   end_matrix(j);
@@ -588,8 +654,8 @@ static wr_status report_list(const job *j, const wr_matrix_tally *tally) {
 /* All matrices in turn; *code := the worst exit code. An output that cannot be written ends it. */
 static wr_status process_matrices(job *j, int *code) {
   wr_matrix_tally tally = {0};
-  PASS(check_paths(j));
-  if (j->settings.jsonl) PASS(wr_output_append(j->settings.jsonl, &j->lines));
+  PASS(wr_comm_agree(j->comm, is_first(j) ? check_paths(j) : WR_OK));
+  if (j->settings.jsonl && is_first(j)) PASS(wr_output_append(j->settings.jsonl, &j->lines));
   for (int64_t k = 0; k < j->matrices.count && !*wr_process_interrupted(); k++) {
     if (k > 0) wr_ledger_begin(&j->ledger, WR_PHASE_INIT);
     int one = process_matrix(j, j->matrices.name[k]);
@@ -611,13 +677,17 @@ int wr_program_run(const wr_program *program, int argc, char **argv) {
   wr_ledger_begin_process(&ledger);
   if (wr_alloc_zeroed(&j, 1, sizeof *j, "the program") != WR_OK) return wr_process_complain(program->name, WR_ENOMEM);
   j->program = program, j->ledger = ledger;
-  wr_status status = parse(j, argc, argv);
+  wr_status status = program->begin_parts(&j->comm);
   int code = 0;
-  if (status == WR_OK && wr_process_is_action(&j->settings))
+  if (status == WR_OK) status = parse(j, argc, argv);
+  if (status == WR_OK && wr_process_is_action(&j->settings) && !is_first(j))
+    code = 0;
+  else if (status == WR_OK && wr_process_is_action(&j->settings))
     status = wr_process_act(program->name, program->text, program->options, &j->settings);
   else if (status == WR_OK)
     status = process_matrices(j, &code);
-  if (status != WR_OK) code = wr_worse_exit_code(code, wr_process_complain(program->name, status));
+  if (status != WR_OK) code = wr_worse_exit_code(code, complain(j, NULL, status));
+  code = program->end_parts(j->comm, code, j->comm ? say_failure : NULL, j);
   wr_output_abandon(&j->lines);
   wr_matrix_list_free(&j->matrices);
   wr_options_release(program->options, &j->settings);

@@ -8,6 +8,7 @@
 #include "solvers/report/run.h"
 #include "solvers/report/writer.h"
 #include "spmv/choose/choose.h"
+#include "spmv/parts/comm.h"
 
 typedef struct wr_program {
   const char *name;
@@ -15,6 +16,11 @@ typedef struct wr_program {
   const wr_option *options;
   wr_measure measure;
   int nonnegative;          /* values are weights                                             */
+  /* How several processes begin and end that run together, each with a part of the rows (solvers/program/comm_mpi.h). */
+  wr_status (*begin_parts)(wr_comm **comm);
+  int (*end_parts)(wr_comm *comm, int code, void (*say)(void *context), void *context);
+  /* WR_EUNAVAILABLE: what of the settings is for one process alone; may change settings. */
+  wr_status (*in_parts)(wr_settings *settings);
   const char *problem, *values;    /* "a graph", "the scores": for messages                   */
   size_t problem_size, solve_size; /* of a problem, and of a solve of it: allocated zeroed    */
   /* Fills in settings with a default that depends on the method: tolerance, iterations. */

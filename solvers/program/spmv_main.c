@@ -7,6 +7,7 @@
 #include "config/memory.h"
 #include "config/text.h"
 #include "io/output_file.h"
+#include "solvers/program/comm_mpi.h"
 #include "solvers/program/apply_time.h"
 #include "solvers/program/matrix_list.h"
 #include "solvers/program/need.h"
@@ -399,10 +400,19 @@ done:
   return status;
 }
 
+static void complain_of_parts(void *unused) {
+  (void)unused;
+  (void)wr_process_complain("spmv", WR_EUNAVAILABLE);
+}
+
 int main(int argc, char **argv) {
   job *j = NULL;
   int first = argc;
-  wr_status status = wr_alloc_zeroed(&j, 1, sizeof *j, "the program");
+  wr_comm *comm;
+  wr_status status = wr_comm_mpi_begin(&comm);
+  if (comm) (void)wr_fail(WR_EUNAVAILABLE, "spmv does not run in several processes: start one");
+  if (comm) return wr_comm_mpi_end(comm, wr_status_exit_code(WR_EUNAVAILABLE), complain_of_parts, NULL);
+  if (status == WR_OK) status = wr_alloc_zeroed(&j, 1, sizeof *j, "the program");
   if (status == WR_OK) status = set_up(j, argc, argv, &first);
   if (status == WR_OK && wr_process_is_action(&j->s.common)) {
     status = wr_process_act("spmv", &wr_spmv_text, wr_spmv_options, &j->s.common);

@@ -77,7 +77,7 @@ wr_status wr_rank_linear_open(const wr_graph *graph, wr_plan *plan, wr_env *env,
   WR_NEED_OPEN(env);
   WR_NEED_OK(wr_plan_check_match(plan, graph->flow, env, __func__));
   TRY(wr_alloc_zeroed(&l, 1, sizeof *l, "a solver"));
-  l->system = (wr_system){.n = graph->n, .norm_b = 1};
+  l->system = (wr_system){.n = graph->n, .n_all = graph->n, .norm_b = 1};
   l->graph = graph;
   wr_bicgstab *s = &l->s;
   *s = (wr_bicgstab){.system = &l->system, .plan = plan, .env = env, .method = &wr_method_idr, .multiply = multiply,

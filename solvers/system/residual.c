@@ -5,6 +5,7 @@
 #include "config/argument.h"
 #include "config/elements.h"
 #include "config/memory.h"
+#include "spmv/parts/halo.h"
 
 /* Rows that one thread adds up; the blocks' sums are added in their order, whatever the number of threads. */
 enum { BLOCK = 1 << 12 };
@@ -93,16 +94,35 @@ static block_sums sum_block(const wr_system *s, const double *x, double *q, int6
   return sums;
 }
 
+/* all := the sums over the rows of all parts. */
+static wr_status join_sums(const wr_csr *A, block_sums *all) {
+  wr_comm *comm = wr_csr_comm(A);
+  double sums[] = {all->squares, all->errors, all->sizes}, most[] = {all->largest, all->backward};
+  int64_t row = wr_csr_row_number(A, all->backward_row);
+  PASS(wr_comm_sum(comm, sums, 3));
+  PASS(wr_comm_max(comm, most, 2));
+  row = all->backward == most[1] ? -row : INT64_MIN; /* the first of those that have it */
+  PASS(wr_comm_max_counts(comm, &row, 1));
+  all->squares = sums[0], all->errors = sums[1], all->sizes = sums[2], all->largest = most[0], all->backward = most[1];
+  all->backward_row = -row;
+  return WR_OK;
+}
+
 wr_status wr_residual_find(const wr_system *system, const double *x, double *q, wr_residual *found) {
   wr_status status;
   int64_t count;
   block_sums *blocks = NULL, all = {0};
+  double *extended = NULL;
   WR_NEED(system);
   WR_NEED(x);
   WR_NEED(found);
   WR_REFUSE_IF(system->A == NULL, "system is not built");
   count = (system->n + BLOCK - 1) / BLOCK;
-  TRY(wr_alloc(&blocks, count, sizeof *blocks, "sums of a residual"));
+  TRY(wr_comm_agree(system->comm, wr_alloc(&blocks, count, sizeof *blocks, "sums of a residual")));
+  if (system->comm) {
+    TRY(wr_halo_extend(system->A, x, &extended));
+    x = extended;
+  }
 #pragma omp parallel for schedule(dynamic) if (system->n > BLOCK)
   for (int64_t k = 0; k < count; k++) blocks[k] = sum_block(system, x, q, k);
   for (int64_t k = 0; k < count; k++) {
@@ -110,9 +130,11 @@ wr_status wr_residual_find(const wr_system *system, const double *x, double *q, 
     all.largest = fmax(all.largest, blocks[k].largest);
     if (blocks[k].backward > all.backward) all.backward = blocks[k].backward, all.backward_row = blocks[k].backward_row;
   }
-  double norm = all.squares > least_sum ? sqrt(all.squares) : sqrt((double)system->n) * all.largest;
+  if (system->comm) TRY(join_sums(system->A, &all));
+  double norm = all.squares > least_sum ? sqrt(all.squares) : sqrt((double)system->n_all) * all.largest;
   *found = (wr_residual){norm, sqrt(all.errors), sqrt(all.sizes), all.backward, all.backward_row};
 done:
+  wr_free(extended);
   wr_free(blocks);
   return status;
 }

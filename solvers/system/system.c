@@ -16,6 +16,7 @@
 #include "spmv/device/vec_argument.h"
 #include "spmv/matrix/csr_argument.h"
 #include "spmv/matrix/scale.h"
+#include "spmv/parts/halo.h"
 
 static double random_element(int64_t seed, int64_t i) {
   return (double)(wr_hash(wr_hash((uint64_t)seed, 0) + (uint64_t)i, 0) >> 11) * 0x1p-53;
@@ -32,7 +33,7 @@ static wr_status multiply_out(wr_system *s, int random, int64_t seed) {
   for (int64_t i = 0; i < s->n; i++) {
     double sum = 0;
     for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++)
-      sum += (A->val ? A->val[k] : 1) * (random ? random_element(seed, A->col[k]) : 1);
+      sum += (A->val ? A->val[k] : 1) * (random ? random_element(seed, wr_csr_column_number(A, A->col[k])) : 1);
     s->b[i] = sum;
   }
   return WR_OK;
@@ -40,9 +41,10 @@ static wr_status multiply_out(wr_system *s, int random, int64_t seed) {
 
 enum { BLOCK = 1 << 14 }; /* rows of a task of one thread */
 
-static wr_status check_finite(const double *v, int64_t n, const char *what) {
-  int64_t bad = v ? wr_first_not_finite(v, n) : -1;
-  return bad < 0 ? WR_OK : wr_fail(WR_EINPUT, "%s: element %lld is %g", what, (long long)bad + 1, v[bad]);
+static wr_status check_finite(const wr_csr *A, const double *v, const char *what) {
+  int64_t bad = v ? wr_first_not_finite(v, A->nrows) : -1;
+  if (bad < 0) return WR_OK;
+  return wr_fail(WR_EINPUT, "%s: element %lld is %g", what, (long long)wr_csr_row_number(A, bad) + 1, v[bad]);
 }
 
 /* Scaling by a power of two changes no digit, and keeps squares of norms like 1e-170 or 1e200 within f64. Squares are added up
@@ -51,9 +53,10 @@ static wr_status scale_to_one(wr_system *s, double atol) {
   wr_status status;
   int64_t count = (s->n + BLOCK - 1) / BLOCK;
   double *squares = NULL, largest = 0, sum = 0;
-  TRY(wr_alloc(&squares, count, sizeof *squares, "sums of the right-hand side"));
+  TRY(wr_comm_agree(s->comm, wr_alloc(&squares, count, sizeof *squares, "sums of the right-hand side")));
 #pragma omp parallel for schedule(static) reduction(max : largest) if (s->n > BLOCK)
   for (int64_t i = 0; i < s->n; i++) largest = fmax(largest, fabs(s->b[i]));
+  TRY(wr_comm_max(s->comm, &largest, 1));
   if (largest > 0) frexp(largest, &s->exponent);
   s->exponent = -s->exponent;
   const wr_scale_factor power = wr_scale_of(s->exponent);
@@ -67,6 +70,7 @@ static wr_status scale_to_one(wr_system *s, double atol) {
     squares[k] = part;
   }
   for (int64_t k = 0; k < count; k++) sum += squares[k];
+  TRY(wr_comm_sum(s->comm, &sum, 1));
   s->norm_b = sqrt(sum);
   s->absolute = ldexp(atol, s->exponent);
 done:
@@ -100,12 +104,22 @@ static rows_facts measure_rows(const wr_system *s, int64_t first, int64_t stop) 
   return f;
 }
 
+/* f := the facts of the rows of all parts. */
+static wr_status join_facts(wr_comm *comm, rows_facts *f) {
+  double sums[] = {f->squares, f->weights}, most[] = {f->largest, -f->smallest};
+  PASS(wr_comm_sum(comm, sums, 2));
+  PASS(wr_comm_max(comm, most, 2));
+  PASS(wr_comm_max_counts(comm, &f->longest, 1));
+  f->squares = sums[0], f->weights = sums[1], f->largest = most[0], f->smallest = -most[1];
+  return WR_OK;
+}
+
 /* The members for bounds on rounding, from matrix: the same for any number of threads. */
 static wr_status measure_matrix(wr_system *s) {
   wr_status status;
   int64_t count = (s->n + BLOCK - 1) / BLOCK;
   rows_facts *blocks = NULL, all = {.smallest = INFINITY};
-  TRY(wr_alloc(&blocks, count, sizeof *blocks, "sums of a matrix"));
+  TRY(wr_comm_agree(s->comm, wr_alloc(&blocks, count, sizeof *blocks, "sums of a matrix")));
 #pragma omp parallel for schedule(dynamic) if (s->n > BLOCK)
   for (int64_t k = 0; k < count; k++)
     blocks[k] = measure_rows(s, k * BLOCK, (k + 1) * BLOCK < s->n ? (k + 1) * BLOCK : s->n);
@@ -114,6 +128,7 @@ static wr_status measure_matrix(wr_system *s) {
     all.largest = fmax(all.largest, blocks[k].largest), all.smallest = fmin(all.smallest, blocks[k].smallest);
     if (all.longest < blocks[k].longest) all.longest = blocks[k].longest;
   }
+  TRY(join_facts(s->comm, &all));
   s->row_norm = sqrt(all.squares), s->weight_norm = sqrt(all.weights), s->longest_row = all.longest;
   if (s->matrix_exponent != 0) goto done; /* values that underflow when scaled count, too */
   s->largest = all.largest, s->smallest = isfinite(all.smallest) ? all.smallest : 0;
@@ -168,6 +183,7 @@ static wr_status copy_matrix(wr_system *s) {
   const wr_scaling *scaling = &s->scaling;
   wr_csr *m = NULL;
   PASS(wr_csr_create(A->nrows, A->ncols, A->nnz, 1, &m));
+  m->halo = wr_halo_hold(A->halo);
   s->matrix = m, s->owns_matrix = 1;
   for (int64_t j = 0; j < s->n; j++) {
     int64_t i = wr_system_row(s, j);
@@ -267,7 +283,7 @@ static wr_status complete(wr_system *s) {
   else if (!is_scaled)
     s->matrix_exponent = choose_exponent(s);
   if (precond || s->matrix_exponent != 0) {
-    if (!is_scaled) PASS(copy_matrix(s));
+    if (!is_scaled) PASS(wr_comm_agree(s->comm, copy_matrix(s)));
     if (precond) PASS(scale_columns(s, precond->name));
     PASS(measure_matrix(s));
   }
@@ -288,13 +304,16 @@ wr_status wr_system_begin(wr_csr *A, double *b, double *guess, int random, int64
   if (!(atol >= 0) || isinf(atol)) TRY(wr_refuse(__func__, "atol is %g; it is finite and 0 or more", atol));
   if (scale < WR_SCALE_AUTO || scale > WR_SCALE_MATCH) TRY(wr_refuse(__func__, "scale is %d", (int)scale));
   if (precond && precond->diagonal == NULL) TRY(wr_refuse(__func__, "precond, %s, is not diagonal", precond->name));
-  system->n = A->nrows;
-  if (A->nrows != A->ncols)
+  system->n = A->nrows, system->n_all = wr_csr_all_rows(A), system->comm = wr_csr_comm(A);
+  if (A->halo && (scale != WR_SCALE_NONE || precond))
+    TRY(wr_refuse(__func__, "a system in parts is neither scaled nor divided by a diagonal"));
+  if (A->halo == NULL && A->nrows != A->ncols)
     TRY(wr_fail(WR_EINPUT, "a linear system needs a square matrix, not %lld x %lld", (long long)A->nrows,
                 (long long)A->ncols));
-  if (b == NULL) TRY(multiply_out(system, random, seed));
-  TRY(check_finite(system->b, system->n, b ? "the right-hand side" : "the right-hand side A times x"));
-  TRY(check_finite(guess, system->n, "the first guess"));
+  if (b == NULL) status = multiply_out(system, random, seed);
+  if (status == WR_OK) status = check_finite(A, system->b, b ? "the right-hand side" : "the right-hand side A times x");
+  if (status == WR_OK) status = check_finite(A, guess, "the first guess");
+  TRY(wr_comm_agree(system->comm, status));
   TRY(scale_to_one(system, atol));
   TRY(wr_scaling_choose(A, scale, watch, &system->scaling));
   if (precond == NULL && system->scaling.near_one)
@@ -361,8 +380,9 @@ wr_status wr_system_set_rhs(wr_system *system, double *b, double *guess, double 
     TRY(wr_refuse(__func__, "system is %s", system ? "not built" : "NULL"));
   if (b == NULL) TRY(wr_refuse(__func__, "b is NULL"));
   if (!(atol >= 0) || isinf(atol)) TRY(wr_refuse(__func__, "atol is %g; it is finite and 0 or more", atol));
-  TRY(check_finite(b, system->n, "the right-hand side"));
-  TRY(check_finite(guess, system->n, "the first guess"));
+  if (status == WR_OK) status = check_finite(system->A, b, "the right-hand side");
+  if (status == WR_OK) status = check_finite(system->A, guess, "the first guess");
+  TRY(wr_comm_agree(system->comm, status));
   int before = system->rhs_exponent;
   free_rhs(system);
   system->b = b, system->guess = guess, system->exponent = 0;

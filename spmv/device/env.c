@@ -5,6 +5,7 @@
 #include "config/hash.h"
 #include "spmv/device/env.h"
 #include "spmv/device/vec_argument.h"
+#include "spmv/parts/part_ops.h"
 
 wr_status wr_env_check_open(const wr_env *env, const char *name, const char *function) {
   if (env == NULL) return wr_refuse(function, "%s is NULL", name);
@@ -20,13 +21,17 @@ wr_status wr_env_open(wr_env *env) {
   const wr_vecops *ops = env->place == WR_CUDA ? &wr_vecops_cuda : &wr_vecops_host;
   env->ops = NULL;
   wr_status status = ops->open(env);
-  if (status == WR_OK) env->ops = ops;
+  if (status != WR_OK) return status;
+  env->ops = ops;
+  if (env->comm) status = wr_part_ops_open(env, ops);
+  if (status != WR_OK) ops->close(env), env->ops = NULL;
   return status;
 }
 
 void wr_env_close(wr_env *env) {
   if (env == NULL || env->ops == NULL) return;
   env->ops->close(env);
+  if (env->comm) wr_part_ops_close(env);
   env->ops = NULL;
 }
 

@@ -8,6 +8,7 @@
 #include "spmv/matrix/csr_feed.h"
 #include "spmv/matrix/csr_device.h"
 #include "spmv/device/vec.h"
+#include "spmv/parts/halo.h"
 
 enum { PARALLEL_FROM = 1 << 16 }; /* elements from which a parallel loop pays */
 
@@ -86,6 +87,7 @@ void wr_csr_hold(wr_csr *A) { __atomic_add_fetch(&A->holders, 1, __ATOMIC_RELAXE
 void wr_csr_free(wr_csr *A) {
   if (A == NULL || __atomic_fetch_sub(&A->holders, 1, __ATOMIC_ACQ_REL) > 0) return;
   wr_csr_device_free(A->device);
+  wr_halo_free(A->halo);
   wr_free(A->row_ptr);
   wr_free(A->col);
   wr_free(A->val);

@@ -20,6 +20,7 @@ WR_C_BEGIN
 
 struct wr_env;
 struct wr_csr_device;
+struct wr_halo;
 
 #define WR_MAX_INDEX INT32_MAX /* most rows, and most columns: a column index fits 32 bits; counts of entries are 64-bit */
 
@@ -30,6 +31,8 @@ typedef struct wr_csr {
   double *val;                  /* [nnz], or NULL: a pattern, every entry 1. NULL is the only sign of a pattern.  */
   int symmetric;                /* 1: known to equal its transpose (a symmetric file), which saves transposing it */
   struct wr_csr_device *device; /* cached device views; NULL until the first is made. Freed by wr_csr_free.       */
+  struct wr_halo *halo;         /* the matrix is a part of one, with its own columns and others behind them          */
+                                /* (spmv/parts/halo.h); NULL: it is whole. Freed by wr_csr_free                      */
   int holders;                  /* plans that hold it; 0 in a struct that a caller fills in                       */
 } wr_csr;
 

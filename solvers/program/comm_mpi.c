@@ -1,0 +1,187 @@
+#define _DEFAULT_SOURCE /* sched_yield */
+#include "solvers/program/comm_mpi.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/memory.h"
+#include "solvers/report/ledger.h"
+#include "solvers/report/run.h"
+
+/* The variable by which a launcher tells a process how many it has started, of Open MPI, and of MPICH and others; NULL: none. */
+static const char *launched(void) {
+  const char *ranks = getenv("OMPI_COMM_WORLD_SIZE");
+  return ranks ? ranks : getenv("PMI_SIZE");
+}
+
+#ifdef WR_HAVE_MPI
+
+#include <mpi.h>
+
+#include "config/defaults.h"
+
+enum { PIECE = 1 << 30, TAG = 34 }; /* bytes of a message at most: MPI's counts have 31 bits */
+
+/* Seconds that a part which has failed gives the others to arrive, too; parts that fail together do not all give up at once. */
+static const double grace = 2, apart = 0.25;
+
+typedef struct mpi_state {
+  MPI_Comm world, ending; /* copies, so that the last call meets no other one */
+  MPI_Request *requests;  /* of the exchange that goes on                      */
+  int count;
+} mpi_state;
+
+static wr_status failed(wr_comm *comm, const char *what, int error) {
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length;
+  MPI_Error_string(error, text, &length);
+  return wr_error_keep(&comm->broken, wr_fail(WR_EDEVICE, "MPI: %s: %.200s", what, text));
+}
+
+/* Waits at most so many seconds; *done := 0: that was not enough. Another process may need this processor to answer. */
+static int wait_for(MPI_Request *requests, int count, double seconds, int *done) {
+  double begin = wr_clock();
+  int error;
+  do {
+    error = MPI_Testall(count, requests, done, MPI_STATUSES_IGNORE);
+    if (*done || error != MPI_SUCCESS) return error;
+    sched_yield();
+  } while (wr_clock() - begin < seconds);
+  return MPI_SUCCESS;
+}
+
+static wr_status finish(wr_comm *comm, const char *what, MPI_Request *requests, int count) {
+  wr_status status;
+  int done;
+  double begin = wr_clock();
+  int error = wait_for(requests, count, comm->patience, &done);
+  comm->waited += wr_clock() - begin;
+  if (error != MPI_SUCCESS) return failed(comm, what, error);
+  if (done) return WR_OK;
+  status =
+      wr_fail(WR_EDEVICE,
+              "part %d of %d has waited %.3g s for the others in %s: one of them has stopped, or takes longer than "
+              "--patience allows",
+              comm->rank + 1, comm->size, comm->patience, what);
+  return wr_error_keep(&comm->broken, status);
+}
+
+static wr_status gather(wr_comm *comm, const char *what, const void *mine, int64_t bytes, void *all) {
+  mpi_state *s = comm->state;
+  MPI_Request request;
+  PASS(wr_error_raise(&comm->broken));
+  int error = MPI_Iallgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, s->world, &request);
+  return error == MPI_SUCCESS ? finish(comm, what, &request, 1) : failed(comm, what, error);
+}
+
+static int64_t pieces_of(int64_t bytes) { return (bytes + PIECE - 1) / PIECE; }
+
+static wr_status begin(wr_comm *comm, const wr_parcel *send, const wr_parcel *receive) {
+  mpi_state *s = comm->state;
+  int64_t count = 0;
+  PASS(wr_error_raise(&comm->broken));
+  for (int r = 0; r < comm->size; r++) count += pieces_of(send[r].bytes) + pieces_of(receive[r].bytes);
+  wr_free(s->requests);
+  s->count = 0;
+  PASS(wr_alloc(&s->requests, count, sizeof *s->requests, "messages"));
+  for (int sends = 0; sends < 2; sends++)
+    for (int r = 0; r < comm->size; r++) {
+      const wr_parcel *p = sends ? &send[r] : &receive[r];
+      for (int64_t at = 0; at < p->bytes; at += PIECE) {
+        int bytes = p->bytes - at < PIECE ? (int)(p->bytes - at) : PIECE;
+        char *data = (char *)p->data + at;
+        MPI_Request *request = &s->requests[s->count++];
+        int error = sends ? MPI_Isend(data, bytes, MPI_BYTE, r, TAG, s->world, request)
+                          : MPI_Irecv(data, bytes, MPI_BYTE, r, TAG, s->world, request);
+        if (error != MPI_SUCCESS) return failed(comm, "a message", error);
+      }
+    }
+  return WR_OK;
+}
+
+static wr_status end(wr_comm *comm, const char *what) {
+  mpi_state *s = comm->state;
+  PASS(wr_error_raise(&comm->broken));
+  return finish(comm, what, s->requests, s->count);
+}
+
+static const wr_comm_ops mpi = {.name = "MPI", .gather = gather, .begin = begin, .end = end};
+
+wr_status wr_comm_mpi_begin(wr_comm **out) {
+  wr_status status;
+  int level, size;
+  wr_comm *comm = NULL;
+  mpi_state *s;
+  *out = NULL;
+  if (launched() == NULL) return WR_OK;
+  if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS)
+    return wr_fail(WR_EUNAVAILABLE, "MPI does not start in this process");
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (size == 1) {
+    MPI_Finalize();
+    return WR_OK;
+  }
+  TRY(wr_alloc_zeroed(&comm, 1, sizeof *comm, "MPI"));
+  TRY(wr_alloc_zeroed(&comm->state, 1, sizeof *s, "MPI"));
+  s = comm->state;
+  comm->ops = &mpi, comm->size = size, comm->patience = WR_PATIENCE_S;
+  MPI_Comm_rank(MPI_COMM_WORLD, &comm->rank);
+  MPI_Comm_dup(MPI_COMM_WORLD, &s->world);
+  MPI_Comm_dup(MPI_COMM_WORLD, &s->ending);
+  MPI_Comm_set_errhandler(s->world, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(s->ending, MPI_ERRORS_RETURN);
+  *out = comm;
+done:
+  return status;
+}
+
+/* Those that have not failed wait for what may be a long output of part 0. */
+int wr_comm_mpi_end(wr_comm *comm, int code, void (*say)(void *context), void *context) {
+  if (comm == NULL) {
+    if (code != 0 && say) say(context);
+    return code;
+  }
+  mpi_state *s = comm->state;
+  MPI_Request request;
+  int *codes = NULL, arrived = 0, first = comm->size, worst = 0;
+  double seconds = code == 0 ? comm->patience : grace + apart * comm->rank;
+  if (wr_alloc(&codes, comm->size, sizeof *codes, "exit codes") == WR_OK &&
+      MPI_Iallgather(&code, 1, MPI_INT, codes, 1, MPI_INT, s->ending, &request) == MPI_SUCCESS)
+    (void)wait_for(&request, 1, seconds, &arrived);
+  if (!arrived) {
+    if (code == 0) code = wr_status_exit_code(wr_fail(WR_EDEVICE, "the other parts do not end"));
+    if (say) say(context);
+    MPI_Abort(MPI_COMM_WORLD, code);
+  }
+  for (int r = comm->size - 1; r >= 0; r--) {
+    if (codes[r] != 0) first = r;
+    worst = wr_worse_exit_code(worst, codes[r]);
+  }
+  if (first == comm->rank && say) say(context);
+  wr_free(codes);
+  wr_free(s->requests);
+  wr_free(s);
+  wr_free(comm);
+  MPI_Finalize();
+  return worst;
+}
+
+#else
+
+wr_status wr_comm_mpi_begin(wr_comm **comm) {
+  *comm = NULL;
+  if (launched() == NULL || strcmp(launched(), "1") == 0) return WR_OK;
+  return wr_fail(WR_EUNAVAILABLE,
+                 "%s processes were started, and this build has no MPI to connect them: make deps, then "
+                 "make, or start one process",
+                 launched());
+}
+
+int wr_comm_mpi_end(wr_comm *comm, int code, void (*say)(void *context), void *context) {
+  (void)comm;
+  if (code != 0 && say) say(context);
+  return code;
+}
+
+#endif

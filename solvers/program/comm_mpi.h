@@ -1,0 +1,18 @@
+/* MPI starts and connects processes that each compute one part (spmv/parts/comm.h). The programs alone use this file, so that
+ * the library does not depend on MPI. */
+#ifndef WR_COMM_MPI_H
+#define WR_COMM_MPI_H
+
+#include "spmv/parts/comm.h"
+
+/* *comm := the parts of this program, if mpirun or the like has started several processes of it; NULL: it runs alone.
+ * WR_EUNAVAILABLE: it was started so, and this build has no MPI. Called once, at the beginning of main. */
+wr_status wr_comm_mpi_begin(wr_comm **comm);
+
+/* Called once, at the end of main, whether or not the part has failed. code: the exit code of this part. say, if not NULL, is
+ * called by the first part that has an exit code other than 0, or by this part if the others do not arrive, as they wait for
+ * something else; in that case it ends all parts and does not return. Returns the worst exit code of all parts. comm NULL, of a
+ * process that runs alone: calls say if code is not 0 and returns code. */
+int wr_comm_mpi_end(wr_comm *comm, int code, void (*say)(void *context), void *context);
+
+#endif

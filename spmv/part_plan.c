@@ -1,0 +1,185 @@
+#include "spmv/part_plan.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "config/memory.h"
+#include "spmv/plan_argument.h"
+
+enum { PIECES = 3, ALIGNED = WR_ALIGNMENT / 4 }; /* rows */
+
+/* Rows [first, first + rows.nrows) of the part. */
+typedef struct piece {
+  int64_t first;
+  wr_csr rows; /* its row_ptr is its own, its entries are the part's */
+  wr_plan *plan;
+} piece;
+
+struct wr_part_plan {
+  wr_csr *A;
+  wr_env *env;
+  int count;
+  piece pieces[PIECES];
+  int inside;          /* the piece that needs no halo; -1: none                               */
+  int64_t last_above;  /* own elements of x that other pieces take are those before this one ... */
+  int64_t first_below; /* ... and those from this one on                                       */
+  wr_vec all;          /* x and its halo, for the other pieces                                 */
+  double *sent, *received; /* on a device: x and its halo on the host; else NULL                */
+};
+
+/* *first, *end := the longest run of rows without an element of the halo. */
+static void find_inside(const wr_csr *A, int64_t *first, int64_t *end) {
+  int64_t begin = 0;
+  *first = *end = 0;
+  for (int64_t i = 0; i <= A->nrows; i++) {
+    int is_inside = i < A->nrows;
+    if (is_inside && A->row_ptr[i + 1] > A->row_ptr[i]) is_inside = A->col[A->row_ptr[i + 1] - 1] < A->nrows;
+    if (is_inside) continue;
+    if (i - begin > *end - *first) *first = begin, *end = i;
+    begin = i + 1;
+  }
+  *first = (*first + ALIGNED - 1) / ALIGNED * ALIGNED;
+  if (*end < A->nrows) *end = *end / ALIGNED * ALIGNED;
+}
+
+/* Own elements that rows [first, end) take, which lie on one side of the run inside or, if they reach over it, on both. */
+static void find_taken(wr_part_plan *p, int64_t first, int64_t end) {
+  const wr_csr *A = p->A;
+  int64_t middle = (first + end) / 2 < A->nrows / 2 ? A->nrows : 0;
+  for (int64_t k = A->row_ptr[first]; k < A->row_ptr[end]; k++) {
+    int64_t j = A->col[k];
+    if (j >= A->nrows) continue;
+    if (j < middle && j >= p->last_above) p->last_above = j + 1;
+    if (j >= middle && j < p->first_below) p->first_below = j;
+  }
+}
+
+static wr_status add_piece(wr_part_plan *p, int64_t first, int64_t end, int is_inside) {
+  const wr_csr *A = p->A;
+  if (first == end) return WR_OK;
+  piece *part = &p->pieces[p->count];
+  int64_t entry = A->row_ptr[first];
+  part->first = first;
+  part->rows = (wr_csr){.nrows = end - first, .ncols = is_inside ? A->nrows : A->ncols, .nnz = A->row_ptr[end] - entry,
+                        .col = A->col + entry, .val = A->val ? A->val + entry : NULL};
+  PASS(wr_alloc(&part->rows.row_ptr, end - first + 1, sizeof *part->rows.row_ptr, "rows of a piece"));
+  for (int64_t i = first; i <= end; i++) part->rows.row_ptr[i - first] = A->row_ptr[i] - entry;
+  if (is_inside)
+    p->inside = p->count;
+  else
+    find_taken(p, first, end);
+  p->count++;
+  return WR_OK;
+}
+
+static wr_status cut(wr_part_plan *p) {
+  int64_t first, end;
+  find_inside(p->A, &first, &end);
+  p->inside = -1, p->last_above = 0, p->first_below = p->A->nrows;
+  if (end - first < p->A->nrows / 8) return add_piece(p, 0, p->A->nrows, 0); /* no more than a piece costs */
+  PASS(add_piece(p, 0, first, 0));
+  PASS(add_piece(p, first, end, 1));
+  return add_piece(p, end, p->A->nrows, 0);
+}
+
+static wr_status prepare(wr_part_plan *p, const wr_backend *backend, const void *knobs, wr_plan_info *info) {
+  wr_env *env = p->env;
+  const wr_csr *A = p->A;
+  for (int k = 0; k < p->count; k++) {
+    piece *part = &p->pieces[k];
+    PASS(wr_plan_create_parsed(backend, knobs, &part->rows, env, &part->plan));
+    PASS(wr_plan_prepare(part->plan));
+    const wr_plan_info *of = wr_plan_get_info(part->plan);
+    info->extra_bytes += of->extra_bytes + (part->rows.nrows + 1) * (int64_t)sizeof *part->rows.row_ptr;
+    info->deterministic &= of->deterministic;
+    info->sum_unit = fmax(info->sum_unit, of->sum_unit), info->term_unit = fmax(info->term_unit, of->term_unit);
+  }
+  if (A->halo->count > 0) {
+    PASS(env->ops->alloc(env, A->ncols, env->type, "x and its halo", &p->all));
+    info->extra_bytes += A->ncols * wr_type_bytes(env->type);
+  }
+  if (env->place == WR_HOST) return WR_OK;
+  PASS(wr_alloc(&p->sent, A->nrows, sizeof *p->sent, "x for other parts"));
+  return wr_alloc(&p->received, A->halo->count, sizeof *p->received, "the halo");
+}
+
+wr_status wr_part_plan_create(const wr_backend *backend, const void *knobs, wr_csr *A, wr_env *env, wr_plan_info *info,
+                              wr_part_plan **out) {
+  wr_status status;
+  wr_part_plan *p = NULL;
+  *out = NULL;
+  TRY(wr_alloc_zeroed(&p, 1, sizeof *p, "a plan"));
+  p->A = A, p->env = env, info->extra_bytes = 0;
+  TRY(cut(p));
+  TRY(prepare(p, backend, knobs, info));
+  *out = p, p = NULL;
+done:
+  wr_part_plan_destroy(p);
+  return status;
+}
+
+void wr_part_plan_destroy(wr_part_plan *p) {
+  if (p == NULL) return;
+  for (int k = 0; k < PIECES; k++) {
+    wr_plan_destroy(p->pieces[k].plan);
+    wr_csr_device_free(p->pieces[k].rows.device);
+    wr_free(p->pieces[k].rows.row_ptr);
+  }
+  p->env->ops->release(p->env, &p->all);
+  wr_free(p->sent);
+  wr_free(p->received);
+  wr_free(p);
+}
+
+/* Elements [first, first + count) of a vector. */
+static wr_vec window(const wr_vec *v, int64_t first, int64_t count) {
+  wr_vec part = *v;
+  part.n = count, part.data = (char *)v->data + first * wr_type_bytes(v->type);
+  return part;
+}
+
+/* Elements [first, end) of x, as part of `all`. */
+static wr_status copy(wr_part_plan *p, const wr_vec *x, int64_t first, int64_t end) {
+  if (first >= end) return WR_OK;
+  wr_vec from = window(x, first, end - first), to = window(&p->all, first, end - first);
+  return p->env->ops->fused(p->env, &(wr_fused){.in = {&from}, .out = {&to}, .c = {{{.factor = 1}}}});
+}
+
+static wr_status multiply(const piece *part, const wr_vec *x, const wr_apply *request) {
+  wr_vec y = window(request->y, part->first, part->rows.nrows);
+  return wr_plan_apply(part->plan, &(wr_apply){.alpha = request->alpha, .beta = request->beta, .x = x, .y = &y});
+}
+
+static wr_status send(wr_part_plan *p, const wr_vec *x) {
+  wr_env *env = p->env;
+  int64_t size = wr_type_bytes(env->type);
+  if (env->place == WR_HOST) {
+    char *into = p->all.data;
+    return wr_halo_begin(p->A->halo, x->data, size, into ? into + p->A->nrows * size : into);
+  }
+  PASS(env->ops->download(env, x, p->sent));
+  return wr_halo_begin(p->A->halo, p->sent, sizeof *p->sent, p->received);
+}
+
+static wr_status receive(wr_part_plan *p) {
+  wr_env *env = p->env;
+  wr_halo *halo = p->A->halo;
+  PASS(wr_halo_end(halo));
+  p->all.writes++;
+  if (env->place == WR_HOST || halo->count == 0) return WR_OK;
+  wr_vec to = window(&p->all, p->A->nrows, halo->count);
+  return env->ops->upload(env, &to, p->received);
+}
+
+wr_status wr_part_plan_apply(wr_part_plan *p, const wr_apply *request) {
+  const wr_vec *x = request->x, *all = p->all.id ? &p->all : x;
+  int64_t middle = p->last_above > p->first_below ? p->A->nrows : p->last_above; /* one copy if both overlap */
+  PASS(send(p, x));
+  if (p->inside >= 0) PASS(multiply(&p->pieces[p->inside], x, request));
+  if (p->all.id) PASS(copy(p, x, 0, middle));
+  if (p->all.id && middle < p->A->nrows) PASS(copy(p, x, p->first_below, p->A->nrows));
+  PASS(receive(p));
+  for (int k = 0; k < p->count; k++)
+    if (k != p->inside) PASS(multiply(&p->pieces[k], all, request));
+  return WR_OK;
+}

@@ -1,0 +1,71 @@
+/* Several processes that compute one result together, each one part of it. A wr_comm is how they exchange numbers: a table of
+ * three functions, of which there is one for a single process (wr_comm_alone) and one for MPI (solvers/program/comm_mpi.c).
+ *
+ * Every function here is a collective call: all parts make the same calls in the same order. What all parts get is the same in
+ * all bits, so all of them take the same decisions by it. A call that the others do not answer within comm->patience seconds
+ * fails with WR_EDEVICE and a sentence that names the call. */
+#ifndef WR_COMM_H
+#define WR_COMM_H
+
+#include <stdint.h>
+
+#include "config/status.h"
+
+WR_C_BEGIN
+
+/* Bytes for another part, or from it. */
+typedef struct wr_parcel {
+  void *data;    /* [bytes]; read where it is sent */
+  int64_t bytes; /* 0: nothing travels             */
+} wr_parcel;
+
+struct wr_comm_ops;
+
+typedef struct wr_comm {
+  const struct wr_comm_ops *ops;
+  int rank, size;  /* the number of this part, from 0, and how many there are */
+  double patience; /* seconds that a call waits for the other parts           */
+  double waited;   /* seconds spent in calls so far                           */
+  wr_error broken; /* of a call that failed: every later one fails so at once */
+  void *state;     /* private to ops                                          */
+} wr_comm;
+
+typedef struct wr_comm_ops {
+  const char *name; /* "MPI" */
+  /* all[size * bytes] := the bytes of each part, by rank. bytes is the same everywhere, and below 2^31. what: for the sentence
+   * of an error. */
+  wr_status (*gather)(wr_comm *comm, const char *what, const void *mine, int64_t bytes, void *all);
+  /* Begins to send send[size] to the other parts and to receive receive[size] from them; receive[r].bytes here is
+   * send[rank].bytes there. Both arrays and what they point to stay as they are until end, which waits. One exchange at a time.
+   * A part does not send to itself: its own parcels are of 0 bytes. */
+  wr_status (*begin)(wr_comm *comm, const wr_parcel *send, const wr_parcel *receive);
+  wr_status (*end)(wr_comm *comm, const char *what);
+} wr_comm_ops;
+
+/* One part. The struct has no state and may be copied. */
+extern const wr_comm wr_comm_alone;
+
+/* v[count] := the sum of that of all parts, by rank, so the same for each run with as many parts. count: at most
+ * WR_COMM_NUMBERS. comm NULL, here and below: one part, and nothing is to be done. */
+enum { WR_COMM_NUMBERS = 64 };
+wr_status wr_comm_sum(wr_comm *comm, double *v, int count);
+wr_status wr_comm_sum_counts(wr_comm *comm, int64_t *v, int count);
+
+/* v[count] := the largest, a NaN being larger than any number; for the smallest give -v. */
+wr_status wr_comm_max(wr_comm *comm, double *v, int count);
+wr_status wr_comm_max_counts(wr_comm *comm, int64_t *v, int count);
+
+/* Ends a stretch of work that each part has done by itself, with this status: WR_OK if all have succeeded; else all parts
+ * return the status and the sentence of the first part that has failed. */
+wr_status wr_comm_agree(wr_comm *comm, wr_status status);
+
+/* to[count of all parts] := the elements of all parts, by rank, in part 0; elsewhere to is not used. */
+wr_status wr_comm_collect(wr_comm *comm, const double *mine, int64_t count, double *to);
+
+/* An exchange of lists with different lengths: counts of elements of `size` bytes in send, one list behind the other by rank.
+ * *received (for wr_free): the lists for this part, likewise, with got[comm->size] elements each. */
+wr_status wr_comm_swap(wr_comm *comm, const char *what, const void *send, const int64_t *counts, int64_t size,
+                       void *received, int64_t *got);
+
+WR_C_END
+#endif

@@ -1,0 +1,244 @@
+#include "spmv/parts/halo.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "config/memory.h"
+
+/* ---- which elements of x a part needs ---- */
+
+/* A set of numbers between least and most: a bit for each, and how many there are before each word of bits. */
+typedef struct bit_set {
+  int64_t least, most, words;
+  uint64_t *bits;
+  int64_t *before;
+} bit_set;
+
+static int64_t column_of(const wr_csr *A, const int64_t *columns, int64_t k) {
+  return columns ? columns[k] : A->col[k];
+}
+
+static int is_own(const wr_halo *h, int64_t column) { return column >= h->first && column < h->first + h->own; }
+
+/* The columns of A that are no own ones. */
+static wr_status find_remote(const wr_halo *h, const wr_csr *A, const int64_t *columns, bit_set *set) {
+  int64_t least = INT64_MAX, most = INT64_MIN, end = h->starts[h->comm->size];
+  for (int64_t k = 0; k < A->nnz; k++) {
+    int64_t column = column_of(A, columns, k);
+    if (is_own(h, column)) continue;
+    if (column < h->starts[0] || column >= end)
+      return wr_fail(WR_EINPUT, "column %lld is outside of the matrix", (long long)column + 1);
+    if (column < least) least = column;
+    if (column > most) most = column;
+  }
+  set->least = least, set->most = most, set->words = least <= most ? (most - least) / 64 + 1 : 0;
+  PASS(wr_alloc_zeroed(&set->bits, set->words, sizeof *set->bits, "columns of other parts"));
+  PASS(wr_alloc(&set->before, set->words + 1, sizeof *set->before, "columns of other parts"));
+  for (int64_t k = 0; k < A->nnz; k++) {
+    int64_t column = column_of(A, columns, k);
+    if (!is_own(h, column)) set->bits[(column - least) / 64] |= UINT64_C(1) << (column - least) % 64;
+  }
+  set->before[0] = 0;
+  for (int64_t w = 0; w < set->words; w++) set->before[w + 1] = set->before[w] + __builtin_popcountll(set->bits[w]);
+  return WR_OK;
+}
+
+static int64_t place_of(const bit_set *set, int64_t column) {
+  int64_t at = column - set->least;
+  uint64_t lower = set->bits[at / 64] & ((UINT64_C(1) << at % 64) - 1);
+  return set->before[at / 64] + __builtin_popcountll(lower);
+}
+
+static wr_status list_remote(wr_halo *h, const bit_set *set) {
+  h->count = set->words > 0 ? set->before[set->words] : 0;
+  PASS(wr_alloc(&h->global, h->count, sizeof *h->global, "the halo"));
+  int64_t at = 0;
+  for (int64_t w = 0; w < set->words; w++)
+    for (uint64_t left = set->bits[w]; left != 0; left &= left - 1)
+      h->global[at++] = set->least + 64 * w + __builtin_ctzll(left);
+  return WR_OK;
+}
+
+/* All elements of the other parts. */
+static wr_status list_all(wr_halo *h) {
+  wr_free(h->global);
+  h->global = NULL;
+  h->count = h->n_all - h->own;
+  PASS(wr_alloc(&h->global, h->count, sizeof *h->global, "the halo"));
+  for (int64_t k = 0; k < h->count; k++) h->global[k] = h->starts[0] + k + (h->starts[0] + k >= h->first ? h->own : 0);
+  return WR_OK;
+}
+
+/* ---- building it ---- */
+
+static void count_by_part(wr_halo *h) {
+  int64_t k = 0;
+  for (int r = 0; r < h->comm->size; r++) {
+    h->from[r] = k;
+    while (k < h->count && h->global[k] < h->starts[r + 1]) k++;
+  }
+  h->from[h->comm->size] = k;
+}
+
+/* h->to and h->send: each part is told which of its rows the others need. */
+static wr_status find_sends(wr_halo *h) {
+  wr_status status;
+  int size = h->comm->size;
+  int64_t *counts = NULL, *got = NULL, *rows = NULL;
+  status = wr_alloc(&counts, size, sizeof *counts, "the halo");
+  if (status == WR_OK) status = wr_alloc(&got, size, sizeof *got, "the halo");
+  TRY(wr_comm_agree(h->comm, status));
+  for (int r = 0; r < size; r++) counts[r] = h->from[r + 1] - h->from[r];
+  TRY(wr_comm_swap(h->comm, "the numbers of halos", h->global, counts, sizeof *h->global, &rows, got));
+  h->to[0] = 0;
+  for (int r = 0; r < size; r++) h->to[r + 1] = h->to[r] + got[r];
+  status = wr_alloc(&h->send, h->to[size], sizeof *h->send, "the halo");
+  if (status == WR_OK) status = wr_alloc(&h->packed, h->to[size], 8, "the halo");
+  TRY(wr_comm_agree(h->comm, status));
+  for (int64_t k = 0; k < h->to[size]; k++) h->send[k] = (int32_t)(rows[k] - h->first);
+done:
+  wr_free(counts);
+  wr_free(got);
+  wr_free(rows);
+  return status;
+}
+
+/* Exchanges elements [a, b) with [b, c) of an array, each in its order. */
+#define ROTATE(type, array)                                                       \
+  do {                                                                            \
+    type *part = (array) + a, *moved = (type *)spare;                             \
+    memcpy(moved, part, (size_t)(b - a) * sizeof *part);                          \
+    memmove(part, (array) + b, (size_t)(c - b) * sizeof *part);                   \
+    memcpy(part + (c - b), moved, (size_t)(b - a) * sizeof *part);                \
+  } while (0)
+
+/* Columns of the part in row i: own ones first, then the halo's. spare: room for the row. */
+static void renumber_row(const wr_halo *h, const bit_set *set, const int64_t *columns, wr_csr *A, int64_t i,
+                         void *spare) {
+  int64_t a = A->row_ptr[i], b = a, c;
+  while (b < A->row_ptr[i + 1] && column_of(A, columns, b) < h->first) b++;
+  for (c = b; c < A->row_ptr[i + 1] && is_own(h, column_of(A, columns, c));) c++;
+  for (int64_t k = a; k < A->row_ptr[i + 1]; k++) {
+    int64_t column = column_of(A, columns, k), place;
+    if (is_own(h, column))
+      place = column - h->first;
+    else if (h->whole)
+      place = column < h->first ? h->own + column - h->starts[0] : column - h->starts[0];
+    else
+      place = h->own + place_of(set, column);
+    A->col[k] = (int32_t)place;
+  }
+  if (a == b || b == c) return;
+  ROTATE(int32_t, A->col);
+  if (A->val) ROTATE(double, A->val);
+}
+
+static wr_status renumber(const wr_halo *h, const bit_set *set, const int64_t *columns, wr_csr *A) {
+  int64_t longest = 0;
+  void *spare = NULL;
+  if (h->own + h->count > WR_MAX_INDEX)
+    return wr_fail(WR_EUSAGE, "a part needs %lld elements of x, more than %lld: start more processes",
+                   (long long)(h->own + h->count), (long long)WR_MAX_INDEX);
+  for (int64_t i = 0; i < A->nrows; i++)
+    if (A->row_ptr[i + 1] - A->row_ptr[i] > longest) longest = A->row_ptr[i + 1] - A->row_ptr[i];
+  PASS(wr_alloc(&spare, longest, sizeof(double), "a row"));
+  for (int64_t i = 0; i < A->nrows; i++) renumber_row(h, set, columns, A, i, spare);
+  wr_free(spare);
+  A->ncols = h->own + h->count;
+  return WR_OK;
+}
+
+static wr_status allocate(wr_comm *comm, const int64_t *starts, wr_csr *A) {
+  wr_halo *h;
+  int size = comm->size;
+  PASS(wr_alloc_zeroed(&A->halo, 1, sizeof *h, "the halo"));
+  h = A->halo;
+  h->comm = comm, h->n_all = starts[size] - starts[0], h->nnz_all = A->nnz;
+  h->first = starts[comm->rank], h->own = starts[comm->rank + 1] - h->first;
+  PASS(wr_alloc(&h->starts, size + 1, sizeof *h->starts, "the halo"));
+  PASS(wr_alloc_zeroed(&h->from, size + 1, sizeof *h->from, "the halo"));
+  PASS(wr_alloc_zeroed(&h->to, size + 1, sizeof *h->to, "the halo"));
+  PASS(wr_alloc_zeroed(&h->parcels, 2 * size, sizeof *h->parcels, "the halo"));
+  memcpy(h->starts, starts, (size_t)(size + 1) * sizeof *starts);
+  if (A->nrows != h->own)
+    return wr_fail(WR_EINTERNAL, "a part has %lld rows instead of %lld", (long long)A->nrows, (long long)h->own);
+  return WR_OK;
+}
+
+/* Whether the parts need more than half of what each could need: lists would then save little. */
+static wr_status choose_whole(wr_halo *h) {
+  int64_t needed = h->count;
+  PASS(wr_comm_sum_counts(h->comm, &needed, 1));
+  h->whole = h->n_all <= WR_MAX_INDEX && needed > (h->comm->size - 1) * h->n_all / 2;
+  return WR_OK;
+}
+
+wr_status wr_halo_make(wr_comm *comm, const int64_t *starts, const int64_t *columns, wr_csr *A) {
+  wr_status status;
+  bit_set set = {0};
+  TRY(wr_comm_agree(comm, allocate(comm, starts, A)));
+  wr_halo *h = A->halo;
+  TRY(wr_comm_sum_counts(comm, &h->nnz_all, 1));
+  status = find_remote(h, A, columns, &set);
+  if (status == WR_OK) status = list_remote(h, &set);
+  TRY(wr_comm_agree(comm, status));
+  TRY(choose_whole(h));
+  if (h->whole) TRY(wr_comm_agree(comm, list_all(h)));
+  count_by_part(h);
+  if (!h->whole) TRY(find_sends(h));
+  TRY(wr_comm_agree(comm, renumber(h, &set, columns, A)));
+done:
+  wr_free(set.bits);
+  wr_free(set.before);
+  return status;
+}
+
+wr_halo *wr_halo_hold(wr_halo *halo) {
+  if (halo) __atomic_add_fetch(&halo->holders, 1, __ATOMIC_RELAXED);
+  return halo;
+}
+
+void wr_halo_free(wr_halo *h) {
+  if (h == NULL || __atomic_fetch_sub(&h->holders, 1, __ATOMIC_ACQ_REL) > 0) return;
+  void *const rooms[] = {h->starts, h->global, h->from, h->to, h->send, h->parcels, h->packed, h};
+  for (size_t k = 0; k < sizeof rooms / sizeof *rooms; k++) wr_free(rooms[k]);
+}
+
+/* ---- using it ---- */
+
+static void pack(const wr_halo *h, const void *x, int64_t size) {
+  int64_t count = h->to[h->comm->size];
+  if (size == 4)
+    for (int64_t k = 0; k < count; k++) ((float *)h->packed)[k] = ((const float *)x)[h->send[k]];
+  else
+    for (int64_t k = 0; k < count; k++) ((double *)h->packed)[k] = ((const double *)x)[h->send[k]];
+}
+
+wr_status wr_halo_begin(wr_halo *h, const void *x, int64_t size, void *into) {
+  int parts = h->comm->size;
+  wr_parcel *send = h->parcels, *receive = h->parcels + parts;
+  if (!h->whole) pack(h, x, size);
+  for (int r = 0; r < parts; r++) {
+    int64_t count = h->from[r + 1] - h->from[r];
+    receive[r] = count > 0 ? (wr_parcel){(char *)into + h->from[r] * size, count * size} : (wr_parcel){0};
+    send[r] = (wr_parcel){0};
+    if (h->whole && r != h->comm->rank) send[r] = (wr_parcel){(void *)(uintptr_t)x, h->own * size};
+    if (!h->whole) send[r] = (wr_parcel){h->packed + h->to[r] * size, (h->to[r + 1] - h->to[r]) * size};
+  }
+  return h->comm->ops->begin(h->comm, send, receive);
+}
+
+wr_status wr_halo_end(wr_halo *h) { return h->comm->ops->end(h->comm, "the halo of a multiply"); }
+
+wr_status wr_halo_extend(const wr_csr *A, const double *x, double **extended) {
+  wr_status status = wr_alloc(extended, A->ncols, sizeof **extended, "a vector with its halo");
+  if (A->halo) status = wr_comm_agree(A->halo->comm, status);
+  TRY(status);
+  memcpy(*extended, x, (size_t)A->nrows * sizeof *x);
+  if (A->halo == NULL) goto done;
+  TRY(wr_halo_begin(A->halo, x, sizeof *x, *extended + A->nrows));
+  TRY(wr_halo_end(A->halo));
+done:
+  if (status != WR_OK) wr_free(*extended), *extended = NULL;
+  return status;
+}

@@ -1,0 +1,71 @@
+/* The rows of one part of a matrix, and the elements of x that they take from other parts: the halo.
+ *
+ * x is owned by rows: part r has the elements [starts[r], starts[r + 1]) of it. In the rows of a part the columns are numbered
+ * anew, so that 32 bits are enough however many rows there are in all: first the part's own elements of x in their order, then
+ * the halo, ascending by their numbers in the whole.
+ *
+ *   rows 2..3 of 6x6 on the second of three parts:    own x: 2 3     halo: 0 1 5
+ *     row 2   . . . . . .                             row 0
+ *     row 3   e . f g . h                             row 1   f g e h   at columns 0 1 2 4
+ *
+ * Which elements travel is found once. Where parts need most of x, each sends all of its own, and the halo is all the rest. */
+#ifndef WR_HALO_H
+#define WR_HALO_H
+
+#include <stddef.h>
+
+#include "spmv/matrix/csr.h"
+#include "spmv/parts/comm.h"
+
+WR_C_BEGIN
+
+typedef struct wr_halo {
+  wr_comm *comm;
+  int64_t n_all, nnz_all; /* rows and entries of all parts                                                       */
+  int64_t first, own;     /* the part's rows: so many from this one on                                            */
+  int64_t *starts;        /* [size + 1] the first row of each part, and the end; starts[0] need not be 0          */
+  int64_t count;          /* elements of the halo                                                                 */
+  int64_t *global;        /* [count] their numbers in the whole, ascending                                        */
+  int64_t *from;          /* [size + 1] those of part r are elements [from[r], from[r + 1]) of the halo           */
+  int64_t *to;            /* [size + 1] what part r gets is send[to[r]..to[r + 1])                                */
+  int32_t *send;          /* [to[size]] own rows; NULL where everything travels                                   */
+  int whole;              /* 1: each part sends all of its elements to all others                                 */
+  wr_parcel *parcels;     /* [2 * size]                                                                           */
+  char *packed;           /* [8 * to[size]]; NULL where everything travels                                        */
+  int holders;
+} wr_halo;
+
+/* Renumbers rows[starts[rank + 1] - starts[rank]] in place: *A has columns of the whole matrix, in `columns` ([nnz], ascending
+ * in each row) or, if that is NULL, in A->col, and gets columns of the part and its halo. A->ncols is ignored before.
+ * Collective. WR_EUSAGE: the part and its halo have more than WR_MAX_INDEX columns; WR_EINPUT: a column of no part; WR_ENOMEM.
+ * After an error A is to be freed, and is of no other use. */
+wr_status wr_halo_make(wr_comm *comm, const int64_t *starts, const int64_t *columns, wr_csr *A);
+
+wr_halo *wr_halo_hold(wr_halo *halo); /* one more owner; NULL of NULL */
+void wr_halo_free(wr_halo *halo);     /* NULL is fine                 */
+
+/* The communicator of the parts of which A is one; NULL: A is whole. */
+static inline wr_comm *wr_csr_comm(const wr_csr *A) { return A && A->halo ? A->halo->comm : NULL; }
+
+/* Rows of all parts; the number in the whole of row i, and of column j. */
+static inline int64_t wr_csr_all_rows(const wr_csr *A) { return A->halo ? A->halo->n_all : A->nrows; }
+static inline int64_t wr_csr_row_number(const wr_csr *A, int64_t i) { return A && A->halo ? A->halo->first + i : i; }
+static inline int64_t wr_csr_column_number(const wr_csr *A, int64_t j) {
+  if (A->halo == NULL) return j;
+  return j < A->halo->own ? A->halo->first + j : A->halo->global[j - A->halo->own];
+}
+
+/* into[count] gets the halo of x[own], both with elements of `size` bytes, 4 or 8. begin returns while elements travel: until
+ * end x and into stay as they are. end takes the same arguments. Collective. */
+wr_status wr_halo_begin(wr_halo *halo, const void *x, int64_t size, void *into);
+wr_status wr_halo_end(wr_halo *halo);
+
+/* *extended := x[A->nrows] with its halo behind it, [A->ncols], for wr_free; if A is whole, a copy. Collective. WR_ENOMEM */
+wr_status wr_halo_extend(const wr_csr *A, const double *x, double **extended);
+
+/* Whether all of the matrix, of which A is a part, may be positive definite, as wr_is_symmetric_positive says it of one that
+ * is whole. Collective. WR_ENOMEM */
+wr_status wr_halo_is_symmetric_positive(const wr_csr *A, int *is);
+
+WR_C_END
+#endif
