@@ -97,6 +97,10 @@ SOURCES := $(filter-out $(if $(FOUND_CUDA),$(CPU_ONLY),$(CUDA_ONLY)),$(SOURCES))
 SOURCES += $(if $(FOUND_CUDA),$(sort $(shell find spmv -name '*.cu')))
 MAINS := $(filter solvers/program/%_main.c,$(SOURCES))
 PROGRAMS := $(MAINS:solvers/program/%_main.c=$(BUILD)/%)
+# A program alone, and NAME-mpi, which it becomes where mpirun starts it (solvers/program/comm_mpi.h).
+COMM_ALONE := solvers/program/comm_launch.c
+COMM_MPI := solvers/program/comm_mpi.c
+MPI_PROGRAMS := $(if $(FOUND_MPI_LIBRARIES),$(PROGRAMS:%=%-mpi))
 
 TEST_ROOMS := config io data spmv solvers report api program conformance
 TEST_SOURCES := $(foreach room,$(TEST_ROOMS),$(wildcard tests/$(room)/*.c))
@@ -125,23 +129,24 @@ SIMT_TESTS := test_vec test_vec_fused test_sort test_resident test_resident_join
   test_fused_many test_choose
 SIMT_CONFORMANCE := test_conformance_small test_conformance_large
 SIMT_PROGRAMS := $(PROGRAMS:$(BUILD)/%=$(SIMT)/%)
+SIMT_MPI_PROGRAMS := $(MPI_PROGRAMS:$(BUILD)/%=$(SIMT)/%)
 endif
 
 objects_of = $(1:%=$(BUILD)/obj/%.o)
 simt_objects_of = $(1:%=$(SIMT)/obj/%.o)
 LIBRARY := $(BUILD)/libwindrow.a
-LIBRARY_OBJECTS := $(call objects_of,$(filter-out $(MAINS),$(SOURCES)))
+LIBRARY_OBJECTS := $(call objects_of,$(filter-out $(MAINS) $(COMM_ALONE) $(COMM_MPI),$(SOURCES)))
 TEST_OBJECTS := $(call objects_of,$(filter-out $(TEST_MAINS),$(TEST_SOURCES)))
 SIMT_LIBRARY := $(SIMT)/libwindrow.a
 SIMT_OBJECTS := $(call simt_objects_of,$(SIMT_SOURCES)) \
-  $(call objects_of,$(filter-out $(MAINS) $(SIMT_SOURCES) $(CUDA_ONLY) $(CPU_ONLY) %.cu,$(SOURCES)))
+  $(call objects_of,$(filter-out $(MAINS) $(COMM_ALONE) $(COMM_MPI) $(SIMT_SOURCES) $(CUDA_ONLY) $(CPU_ONLY) %.cu,$(SOURCES)))
 
 # --- Flags ----------------------------------------------------------------------------------------------------------------
 # No contraction of a*b + c by the compiler: the same bits from gcc and clang at every -O; where an fma is meant it says so.
 
 DEFINES = $(if $(FOUND_CUDA),-DWR_HAVE_CUDA -DWR_HAVE_CUSPARSE) $(if $(FOUND_ZLIB),-DWR_HAVE_ZLIB) \
   $(if $(FOUND_KLU),-DWR_HAVE_KLU) $(if $(FOUND_ZSTD),-DWR_HAVE_ZSTD) $(if $(FOUND_XZ),-DWR_HAVE_XZ) \
-  $(if $(FOUND_XXHASH),-DWR_HAVE_XXHASH) $(if $(FOUND_MPI_LIBRARIES),-DWR_HAVE_MPI)
+  $(if $(FOUND_XXHASH),-DWR_HAVE_XXHASH)
 # Libraries that unpack files.
 UNPACKING = $(if $(FOUND_ZLIB),-lz) $(if $(FOUND_ZSTD),-lzstd) $(if $(FOUND_XZ),-llzma)
 INCLUDES := -I. $(if $(FOUND_CUDA),-isystem $(CUDA_HEADERS)) $(FOUND_MPI)
@@ -166,9 +171,6 @@ ALL_LDFLAGS = -fopenmp $(SANITIZERS) $(LDFLAGS)
 CUDA_LIBS := -L$(CUDA_LIBRARIES) -Wl,-rpath,$(CUDA_LIBRARIES) -lcusparse -lcudart_static -lstdc++ -ldl -lrt
 ALL_LIBS = $(if $(FOUND_CUDA),$(CUDA_LIBS)) $(UNPACKING) $(FOUND_KLU) $(LDLIBS) -lpthread -lm
 
-# MPI connects processes of the programs; the libraries know a table of functions (spmv/parts/comm.h).
-MPI_OBJECT := $(BUILD)/obj/solvers/program/comm_mpi.c.o
-
 # A file that changes when its text does: what depends on it is made again then, and only then.
 define stamp
 $(1): FORCE
@@ -183,7 +185,7 @@ $(eval $(call stamp,$(SIMT)/members,$$(SIMT_OBJECTS)))
 # --- Building -------------------------------------------------------------------------------------------------------------
 
 .PHONY: programs tests
-programs: $(PROGRAMS)
+programs: $(PROGRAMS) $(MPI_PROGRAMS)
 tests: $(TEST_PROGRAMS)
 
 $(BUILD)/obj/%.c.o: %.c $(BUILD)/flags
@@ -207,7 +209,10 @@ $(1): $(call objects_of,$(2)) $(3) $(LIBRARY) $(BUILD)/members
 	$$(SAY) LD $$@
 	$$(Q)$$(CC) $$(ALL_LDFLAGS) -o $$@ $$(filter %.o %.a,$$^) $$(ALL_LIBS)
 endef
-$(foreach main,$(MAINS),$(eval $(call program,$(main:solvers/program/%_main.c=$(BUILD)/%),$(main))))
+$(foreach main,$(MAINS),$(eval \
+  $(call program,$(main:solvers/program/%_main.c=$(BUILD)/%),$(main),$(call objects_of,$(COMM_ALONE)))))
+$(foreach main,$(if $(FOUND_MPI_LIBRARIES),$(MAINS)),$(eval \
+  $(call program,$(main:solvers/program/%_main.c=$(BUILD)/%-mpi),$(main),$(call objects_of,$(COMM_MPI)))))
 $(foreach main,$(TEST_MAINS),$(eval $(call program,$(BUILD)/tests/$(basename $(notdir $(main))),$(main),$(TEST_OBJECTS))))
 $(foreach test,$(KERNEL_TESTS),$(eval $(call program,$(BUILD)/tests/$(basename $(notdir $(test))),$(test))))
 $(eval $(call program,$(BUILD)/tests/fuzz_replay,tests/fuzz/replay.c,$(call objects_of,$(filter-out %/replay.c,$(FUZZ_SOURCES)))))
@@ -215,7 +220,7 @@ $(foreach bench,$(BENCHES),$(eval $(call program,$(bench),$(bench:$(BUILD)/bench
 $(foreach bench,$(CUDA_BENCHES),$(eval $(call program,$(bench),$(bench:$(BUILD)/bench/%=tests/bench/%.cu))))
 $(CUDA_BENCHES): private LDLIBS += -lcublas
 
-$(PROGRAMS): private LDLIBS += $(FOUND_MPI_LIBRARIES)
+$(MPI_PROGRAMS): private LDLIBS += $(FOUND_MPI_LIBRARIES)
 
 # The parsers' fuzz targets against libFuzzer, for `make fuzz`. Kernels are no parsers, and clang takes minutes over one of them
 # with all these sanitizers.
@@ -261,18 +266,20 @@ SIMT_TEST_MAINS := $(foreach name,$(SIMT_TESTS) $(SIMT_CONFORMANCE),$(filter %/$
 SIMT_KERNEL_MAINS := $(if $(SIMT_TESTS),$(KERNEL_TESTS) $(wildcard tests/simt/test_*.cpp))
 SIMT_TEST_PROGRAMS := $(call simt_test,$(SIMT_TEST_MAINS) $(SIMT_KERNEL_MAINS))
 $(foreach main,$(MAINS),$(eval \
-  $(call simt_program,$(main:solvers/program/%_main.c=$(SIMT)/%),$(call objects_of,$(main)))))
+  $(call simt_program,$(main:solvers/program/%_main.c=$(SIMT)/%),$(call objects_of,$(main) $(COMM_ALONE)))))
+$(foreach main,$(if $(FOUND_MPI_LIBRARIES),$(MAINS)),$(eval \
+  $(call simt_program,$(main:solvers/program/%_main.c=$(SIMT)/%-mpi),$(call objects_of,$(main) $(COMM_MPI)))))
 $(foreach main,$(SIMT_TEST_MAINS),$(eval \
   $(call simt_program,$(call simt_test,$(main)),$(call objects_of,$(main)) $(TEST_OBJECTS))))
 $(foreach main,$(SIMT_KERNEL_MAINS),$(eval $(call simt_program,$(call simt_test,$(main)),$(call simt_objects_of,$(main)))))
 
-$(SIMT_PROGRAMS): private LDLIBS += $(FOUND_MPI_LIBRARIES)
+$(SIMT_MPI_PROGRAMS): private LDLIBS += $(FOUND_MPI_LIBRARIES)
 
 .PHONY: simt simt-programs
-simt-programs: $(SIMT_PROGRAMS)
+simt-programs: $(SIMT_PROGRAMS) $(SIMT_MPI_PROGRAMS)
 simt: simt-programs $(SIMT_TEST_PROGRAMS) ## programs that run kernels on the CPU, in $(BUILD)/simt
 
--include $(patsubst %.o,%.d,$(LIBRARY_OBJECTS) $(TEST_OBJECTS) $(call objects_of,$(MAINS) $(TEST_MAINS)))
+-include $(patsubst %.o,%.d,$(LIBRARY_OBJECTS) $(TEST_OBJECTS) $(call objects_of,$(MAINS) $(COMM_ALONE) $(COMM_MPI) $(TEST_MAINS)))
 -include $(patsubst %.o,%.d,$(filter $(SIMT)/%,$(SIMT_OBJECTS)) $(call simt_objects_of,$(SIMT_KERNEL_MAINS)))
 -include $(patsubst %,$(BUILD)/obj/%.d,$(FUZZ_SOURCES))
 -include $(patsubst $(BUILD)/bench/%,$(BUILD)/obj/tests/bench/%.c.d,$(BENCHES))
@@ -306,7 +313,7 @@ $(BUILD)/windrow.map: $(HEADERS) tools/exports.awk $(UMBRELLAS)
 $(SHARED): $(LIBRARY_OBJECTS) $(BUILD)/windrow.map $(BUILD)/members
 	$(SAY) LD $@
 	$(Q)$(CC) -shared $(ALL_LDFLAGS) -Wl,-soname,libwindrow.so.$(ABI) -Wl,--version-script,$(BUILD)/windrow.map \
-	  $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $(filter-out $(MPI_OBJECT),$(filter %.o,$^)) $(ALL_LIBS)
+	  $(if $(SANITIZE),,-Wl,-z,defs) -o $@ $(filter %.o,$^) $(ALL_LIBS)
 
 libraries: $(LIBRARY) $(SHARED) $(HEADERS)
 
@@ -330,7 +337,7 @@ $(EXAMPLES): $(BUILD)/examples/%: examples/%.c $(LIBRARY) $(HEADERS) $(BUILD)/fl
 examples: $(EXAMPLES) ## the programs of examples/, in $(BUILD)/examples
 
 INSTALLATION = BUILD='$(BUILD)' CC='$(CC)' PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' DESTDIR='$(DESTDIR)' VERSION=$(VERSION) ABI=$(ABI) \
-  PROGRAMS='$(notdir $(PROGRAMS))' HEADERS='$(notdir $(HEADERS))' PRIVATE_LIBS='-fopenmp $(strip $(ALL_LIBS))'
+  PROGRAMS='$(notdir $(PROGRAMS))' MPI_PROGRAMS='$(notdir $(MPI_PROGRAMS))' HEADERS='$(notdir $(HEADERS))' PRIVATE_LIBS='-fopenmp $(strip $(ALL_LIBS))'
 
 install: programs libraries manuals ## programs, libraries, headers, man pages, completion: PREFIX=/usr/local DESTDIR=
 	@$(INSTALLATION) sh tools/install_files.sh install

@@ -115,7 +115,8 @@
 #define WR_ENTRIES_PER_THREAD (1 << 17)
 
 /* Seconds that a part waits for the others: longer than one of them may take to read its rows. */
-#define WR_PATIENCE_S 600.0
+#define WR_PATIENCE 600
+#define WR_DEFAULT_PATIENCE WR_TEXT_OF(WR_PATIENCE)
 
 /* Full verification is the default while it costs less than this, or this share of the run. */
 #define WR_VERIFY_SECONDS 0.1

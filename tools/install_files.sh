@@ -1,7 +1,7 @@
 #!/bin/sh
 # Puts windrow below $DESTDIR$PREFIX, or takes it away again. `make install` and `make uninstall` set what it needs: BUILD
-# (what was made), PREFIX, LIBDIR (below PREFIX), DESTDIR, VERSION, ABI, PROGRAMS, HEADERS (names), PRIVATE_LIBS (what
-# libwindrow.a needs besides).
+# (what was made), PREFIX, LIBDIR (below PREFIX), DESTDIR, VERSION, ABI, PROGRAMS, MPI_PROGRAMS (their forms for mpirun), HEADERS
+# (names), PRIVATE_LIBS (what libwindrow.a needs besides).
 #   tools/install_files.sh install | uninstall
 set -eu
 here=$(dirname "$0")
@@ -25,6 +25,7 @@ contents() {
     echo "644 $BUILD/manual/$name.bash share/bash-completion/completions/$name"
     echo "644 $BUILD/manual/$name.zsh share/zsh/site-functions/_$name"
   done
+  for name in ${MPI_PROGRAMS:-}; do echo "755 $BUILD/$name bin/$name"; done
   for name in $HEADERS; do echo "644 $BUILD/include/windrow/$name include/windrow/$name"; done
   echo "644 $BUILD/libwindrow.a $LIBDIR/libwindrow.a"
   echo "755 $BUILD/libwindrow.so $LIBDIR/libwindrow.so.$VERSION"

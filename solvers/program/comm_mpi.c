@@ -1,25 +1,13 @@
 #define _DEFAULT_SOURCE /* sched_yield */
 #include "solvers/program/comm_mpi.h"
 
+#include <mpi.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "config/defaults.h"
 #include "config/memory.h"
 #include "solvers/report/ledger.h"
 #include "solvers/report/run.h"
-
-/* The variable by which a launcher tells a process how many it has started, of Open MPI, and of MPICH and others; NULL: none. */
-static const char *launched(void) {
-  const char *ranks = getenv("OMPI_COMM_WORLD_SIZE");
-  return ranks ? ranks : getenv("PMI_SIZE");
-}
-
-#ifdef WR_HAVE_MPI
-
-#include <mpi.h>
-
-#include "config/defaults.h"
 
 enum { PIECE = 1 << 30, TAG = 34 }; /* bytes of a message at most: MPI's counts have 31 bits */
 
@@ -108,13 +96,14 @@ static wr_status end(wr_comm *comm, const char *what) {
 
 static const wr_comm_ops mpi = {.name = "MPI", .gather = gather, .begin = begin, .end = end};
 
-wr_status wr_comm_mpi_begin(wr_comm **out) {
+wr_status wr_comm_mpi_begin(char **argv, wr_comm **out) {
   wr_status status;
   int level, size;
   wr_comm *comm = NULL;
   mpi_state *s;
+  MPI_Comm machine;
+  (void)argv;
   *out = NULL;
-  if (launched() == NULL) return WR_OK;
   if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS)
     return wr_fail(WR_EUNAVAILABLE, "MPI does not start in this process");
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -125,8 +114,11 @@ wr_status wr_comm_mpi_begin(wr_comm **out) {
   TRY(wr_alloc_zeroed(&comm, 1, sizeof *comm, "MPI"));
   TRY(wr_alloc_zeroed(&comm->state, 1, sizeof *s, "MPI"));
   s = comm->state;
-  comm->ops = &mpi, comm->size = size, comm->patience = WR_PATIENCE_S;
+  comm->ops = &mpi, comm->size = size, comm->patience = WR_PATIENCE;
   MPI_Comm_rank(MPI_COMM_WORLD, &comm->rank);
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
+  MPI_Comm_size(machine, &comm->neighbours);
+  MPI_Comm_free(&machine);
   MPI_Comm_dup(MPI_COMM_WORLD, &s->world);
   MPI_Comm_dup(MPI_COMM_WORLD, &s->ending);
   MPI_Comm_set_errhandler(s->world, MPI_ERRORS_RETURN);
@@ -166,22 +158,3 @@ int wr_comm_mpi_end(wr_comm *comm, int code, void (*say)(void *context), void *c
   MPI_Finalize();
   return worst;
 }
-
-#else
-
-wr_status wr_comm_mpi_begin(wr_comm **comm) {
-  *comm = NULL;
-  if (launched() == NULL || strcmp(launched(), "1") == 0) return WR_OK;
-  return wr_fail(WR_EUNAVAILABLE,
-                 "%s processes were started, and this build has no MPI to connect them: make deps, then "
-                 "make, or start one process",
-                 launched());
-}
-
-int wr_comm_mpi_end(wr_comm *comm, int code, void (*say)(void *context), void *context) {
-  (void)comm;
-  if (code != 0 && say) say(context);
-  return code;
-}
-
-#endif

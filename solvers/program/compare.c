@@ -328,8 +328,9 @@ static wr_status solve_and_check(wr_comparison *c, int index, run_plans *plans, 
   (void)omp_pause_resource_all(omp_pause_soft); /* its threads would spin for milliseconds and slow down the solve */
   wr_ledger_enter(ledger, WR_PHASE_SOLVE);
   TRY(wr_plan_time_start(plan));
-  double seconds;
+  double seconds, waited = c->comm ? c->comm->waited : 0;
   TRY(solve_side(c, solve, env, &monitor, 0, &run->result, &seconds));
+  if (c->comm) run->waited = c->comm->waited - waited;
   TRY(wr_plan_time_collect(plan));
   run->ran = 1;
   wr_progress_end(&progress);
@@ -426,7 +427,7 @@ static wr_status run_one(wr_comparison *c, int index) {
   if (plans.plan)
     run->backend = choice->backend, snprintf(run->knobs, sizeof run->knobs, "%s", wr_plan_knobs(plans.plan));
   status = wr_comm_agree(c->comm, status);
-  run->fused_epilogue = (choice->backend->caps & WR_CAP_EPILOGUE) != 0;
+  run->fused_epilogue = (choice->backend->caps & WR_CAP_EPILOGUE) != 0 && c->comm == NULL;
   TRY(status);
   if (c->settings->precision == WR_PRECISION_MIXED) TRY(prepare_narrow(c, choice, env, &plans));
   wr_ledger_stop(&run->ledger);

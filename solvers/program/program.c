@@ -97,6 +97,7 @@ static wr_status check_parts(job *j) {
   if (j->list) return wr_fail(WR_EUNAVAILABLE, "a list of matrices is for one process, not for several");
   if (s->backends && (strchr(s->backends, ',') || wr_choice_is_auto(s->backends)))
     return wr_fail(WR_EUNAVAILABLE, "-k %s: several processes take one backend by its name", s->backends);
+  j->comm->patience = s->patience;
   s->device = WR_DEVICE_CPU, s->no_graph = s->no_resident = 1;
   if (!is_first(j)) s->quiet = 1;
   return j->program->in_parts(s);
@@ -150,6 +151,7 @@ static wr_status parse(job *j, int argc, char **argv) {
   }
   PASS(check_inputs(j));
   PASS(check_parts(j));
+  if (j->comm && j->settings.threads == 0) j->settings.threads = wr_threads_of_neighbour(j->comm->neighbours);
   char reason[WR_THREADS_REASON];
   if (wr_threads_settle(&j->settings.threads, reason) && !j->settings.quiet)
     fprintf(stderr, "%s: %s\n", j->program->name, reason);
@@ -353,6 +355,21 @@ static wr_status write_excerpt(job *j) {
   return wr_process_flush(stdout);
 }
 
+/* facts.parts := the facts of each, in all parts. */
+static wr_status collect_parts(job *j) {
+  const wr_halo *halo = j->A->halo;
+  wr_comm *comm = j->comm;
+  wr_part_facts mine;
+  if (comm == NULL) return WR_OK;
+  memset(&mine, 0, sizeof mine);
+  mine.rows = j->A->nrows, mine.entries = j->A->nnz, mine.halo = halo->count;
+  mine.sent = halo->whole ? (comm->size - 1) * halo->own : halo->to[comm->size];
+  mine.waited = j->runs[0].waited;
+  PASS(wr_comm_agree(comm, wr_alloc(&j->facts.parts, comm->size, sizeof mine, "facts about parts")));
+  j->facts.part_count = comm->size;
+  return comm->ops->gather(comm, "facts about parts", &mine, sizeof mine, j->facts.parts);
+}
+
 /* c->answer := that of all parts, in part 0. */
 static wr_status collect_answer(job *j) {
   wr_status status = WR_OK;
@@ -546,6 +563,7 @@ static wr_status work(job *j) {
   if (j->comm == NULL && advise(j) != WR_OK) /* without memory for it there is no advice; the answer is still written */
     for (int k = 0; k < c->count; k++) j->runs[k].advice = (wr_advice){.seen = ""};
   wr_ledger_stop(&j->ledger);
+  TRY(collect_parts(j));
   TRY(collect_answer(j));
   wr_error first = {0};
   keep_first(&first, write_all(j));
@@ -603,8 +621,9 @@ static void end_matrix(job *j) {
   if (j->problem) j->program->close(j->problem);
   wr_free(j->problem);
   wr_csr_free(j->A);
+  wr_free(j->facts.parts);
   wr_ids_free(&j->ids);
-  j->problem = NULL, j->A = NULL;
+  j->problem = NULL, j->A = NULL, j->facts.parts = NULL;
   if (!j->by_default || j->automatic) return;
   wr_free(j->settings.backends);
   j->settings.backends = NULL;
@@ -677,7 +696,7 @@ int wr_program_run(const wr_program *program, int argc, char **argv) {
   wr_ledger_begin_process(&ledger);
   if (wr_alloc_zeroed(&j, 1, sizeof *j, "the program") != WR_OK) return wr_process_complain(program->name, WR_ENOMEM);
   j->program = program, j->ledger = ledger;
-  wr_status status = program->begin_parts(&j->comm);
+  wr_status status = program->begin_parts(argv, &j->comm);
   int code = 0;
   if (status == WR_OK) status = parse(j, argc, argv);
   if (status == WR_OK && wr_process_is_action(&j->settings) && !is_first(j))

@@ -17,7 +17,7 @@ typedef struct wr_program {
   wr_measure measure;
   int nonnegative;          /* values are weights                                             */
   /* How several processes begin and end that run together, each with a part of the rows (solvers/program/comm_mpi.h). */
-  wr_status (*begin_parts)(wr_comm **comm);
+  wr_status (*begin_parts)(char **argv, wr_comm **comm);
   int (*end_parts)(wr_comm *comm, int code, void (*say)(void *context), void *context);
   /* WR_EUNAVAILABLE: what of the settings is for one process alone; may change settings. */
   wr_status (*in_parts)(wr_settings *settings);

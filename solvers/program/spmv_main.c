@@ -409,7 +409,7 @@ int main(int argc, char **argv) {
   job *j = NULL;
   int first = argc;
   wr_comm *comm;
-  wr_status status = wr_comm_mpi_begin(&comm);
+  wr_status status = wr_comm_mpi_begin(argv, &comm);
   if (comm) (void)wr_fail(WR_EUNAVAILABLE, "spmv does not run in several processes: start one");
   if (comm) return wr_comm_mpi_end(comm, wr_status_exit_code(WR_EUNAVAILABLE), complain_of_parts, NULL);
   if (status == WR_OK) status = wr_alloc_zeroed(&j, 1, sizeof *j, "the program");

@@ -4,6 +4,8 @@
 #include <omp.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "config/memory.h"
 #include "config/memory_limits.h"
@@ -72,4 +74,10 @@ int wr_threads_settle(int64_t *threads, char reason[WR_THREADS_REASON]) {
   if (count != omp_get_max_threads()) omp_set_num_threads(count);
   if (*threads > 0) *threads = count;
   return reason[0] != '\0';
+}
+
+int64_t wr_threads_of_neighbour(int neighbours) {
+  int64_t all = sysconf(_SC_NPROCESSORS_ONLN), mine = wr_default_threads();
+  if (getenv("OMP_NUM_THREADS") != NULL || omp_get_num_procs() < all) return mine;
+  return all / neighbours > 1 ? all / neighbours : 1;
 }

@@ -13,4 +13,8 @@ enum { WR_THREADS_REASON = 160 };
  * sentence, and *threads is their number, unless it was 0. */
 int wr_threads_settle(int64_t *threads, char reason[WR_THREADS_REASON]);
 
+/* Threads of one of so many processes on this machine: its share of the processors, unless it is bound to some of them, or
+ * OMP_NUM_THREADS is set. */
+int64_t wr_threads_of_neighbour(int neighbours);
+
 #endif

@@ -305,6 +305,38 @@ void wr_report_try(wr_writer *out, const wr_run *run) {
   print_text(out, "or", advice->other);
 }
 
+static void add_part(wr_line *line, const char *before, const wr_part_facts *part) {
+  char rows[TEXT_ROOM], entries[TEXT_ROOM], halo[TEXT_ROOM], sent[TEXT_ROOM], waited[TEXT_ROOM];
+  wr_line_add(line, "%s%s rows, %s nonzeros, %s elements from others, %s to others, waited %s", before,
+              wr_text_count(part->rows, rows), wr_text_count(part->entries, entries), wr_text_count(part->halo, halo),
+              wr_text_count(part->sent, sent), wr_text_seconds(part->waited, waited));
+}
+
+/* The largest numbers of all parts or, verbose, each part. */
+static void print_parts(wr_writer *out, const wr_problem_facts *problem, int verbose) {
+  wr_line line = {0};
+  wr_part_facts most = {0};
+  char before[64];
+  for (int64_t k = 0; k < problem->part_count; k++) {
+    const wr_part_facts *part = &problem->parts[k];
+    if (part->rows > most.rows) most.rows = part->rows;
+    if (part->entries > most.entries) most.entries = part->entries;
+    if (part->halo > most.halo) most.halo = part->halo;
+    if (part->sent > most.sent) most.sent = part->sent;
+    most.waited = fmax(most.waited, part->waited);
+  }
+  if (problem->part_count == 0) return;
+  snprintf(before, sizeof before, "%" PRId64 " processes, at most ", problem->part_count);
+  add_part(&line, before, &most);
+  print_labelled(out, "parts", &line);
+  for (int64_t k = 0; verbose && k < problem->part_count; k++) {
+    line = (wr_line){0};
+    snprintf(before, sizeof before, "%" PRId64 ": ", k + 1);
+    add_part(&line, before, &problem->parts[k]);
+    print_labelled(out, "", &line);
+  }
+}
+
 void wr_report_run(wr_writer *out, const wr_problem_facts *problem, const wr_run *run, int verbose) {
   wr_line line = {0};
   if (run->ran) {
@@ -316,6 +348,7 @@ void wr_report_run(wr_writer *out, const wr_problem_facts *problem, const wr_run
   print_problem(out, problem);
   wr_report_history(out, problem, run, 0);
   if (run->ran && run->error.status != WR_OK) print_text(out, "broke off", run->error.text);
+  print_parts(out, problem, verbose);
   print_backend(out, problem, run, verbose && run->ran);
   print_precond(out, &run->precond, verbose);
   if (run->ran) print_verdict(out, problem, run);

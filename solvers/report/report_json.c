@@ -40,6 +40,26 @@ static void write_clocks(wr_json *json, const wr_ledger *process) {
   wr_json_end(json, '}');
 }
 
+/* null where one process has all rows. */
+static void write_parts(wr_json *json, const wr_problem_facts *problem) {
+  if (problem->part_count == 0) {
+    wr_json_null(json, "parts");
+    return;
+  }
+  wr_json_begin(json, "parts", '[');
+  for (int64_t k = 0; k < problem->part_count; k++) {
+    const wr_part_facts *part = &problem->parts[k];
+    wr_json_begin(json, NULL, '{');
+    wr_json_integer(json, "rows", part->rows);
+    wr_json_integer(json, "nnz", part->entries);
+    wr_json_integer(json, "halo", part->halo);
+    wr_json_integer(json, "sent", part->sent);
+    wr_json_real(json, "waited_s", part->waited);
+    wr_json_end(json, '}');
+  }
+  wr_json_end(json, ']');
+}
+
 static void write_problem(wr_json *json, const wr_problem_facts *problem) {
   wr_json_begin(json, "problem", '{');
   wr_json_text(json, "source", problem->source);
@@ -52,6 +72,7 @@ static void write_problem(wr_json *json, const wr_problem_facts *problem) {
   wr_json_text(json, "precision", problem->precision);
   wr_json_real(json, "tolerance", problem->tolerance);
   wr_json_text(json, "remark", problem->remark);
+  write_parts(json, problem);
   wr_json_end(json, '}');
 }
 

@@ -68,6 +68,7 @@ typedef struct wr_run {
   wr_ledger ledger;        /* phases that all runs share (read, ...) and those of this run             */
   double apply_total, apply_median, apply_low, apply_high, apply_first; /* s; median with 95% interval */
   int64_t applies;
+  double waited;           /* s: as in wr_part_facts                                                  */
   int timed_afterwards;    /* 1: the device repeated the iterations, and applies were timed afterwards */
   double setup;            /* s: prepare with tuning, for break-even                                  */
   double warm;             /* s: a second solve with the prepared plan; 0: not measured               */
@@ -92,6 +93,13 @@ typedef enum wr_measure {
   WR_MEASURE_L1_ERROR  /* a bound on the L1 error of the scores, or the L1 change of a step; L1 norm         */
 } wr_measure;
 
+/* A part of the rows, which a process of its own has. */
+typedef struct wr_part_facts {
+  int64_t rows, entries;
+  int64_t halo, sent; /* elements of x that it gets from the others for a multiply, and that it sends to them            */
+  double waited;      /* s of the solve in exchanges and sums with the others, of which most is waiting                  */
+} wr_part_facts;
+
 /* The problem, for headings. */
 typedef struct wr_problem_facts {
   const char *program;     /* "pagerank"                                                              */
@@ -105,6 +113,8 @@ typedef struct wr_problem_facts {
   int keeps_history;       /* 1: JSON reports have the history of each run                            */
   int interrupted;         /* 1: a signal ended the program early                                     */
   char place[192];         /* "the CPU: ...", why the problem's size chose it; "": the size did not       */
+  int64_t part_count;      /* 0: one process has all rows                                             */
+  wr_part_facts *parts;    /* [part_count], for wr_free                                               */
   char remark[512];        /* "b = A*ones", "undirected: no transpose needed", "" ...                 */
 } wr_problem_facts;
 

@@ -23,7 +23,7 @@ typedef struct wr_env {
   int need_columns;  /* the most columns of wr_plan_apply_many that plans prepare for; 0: none         */
   const char *tune_cache; /* a file in which backends that tune keep the configurations that they have found, and look before */
                      /* they time any; not with deterministic. NULL: none                                                  */
-  struct wr_comm *comm;  /* vectors are parts of longer ones, and sums are those over all parts (spmv/parts/comm.h); NULL: not */
+  struct wr_comm *comm;  /* vectors are parts of longer ones, and sums are those over all parts; NULL: they are not */
   const wr_watch *watch; /* long preparations ask it whether to end, with WR_EUNAVAILABLE; NULL: never */
   struct wr_testing *testing; /* NULL; tests alone set it (testing.h)                                  */
   /* -- set by operations and backends */

@@ -23,7 +23,7 @@ static wr_status end_alone(wr_comm *comm, const char *what) {
 
 static const wr_comm_ops alone = {.name = "alone", .gather = gather_alone, .begin = begin_alone, .end = end_alone};
 
-const wr_comm wr_comm_alone = {.ops = &alone, .size = 1};
+const wr_comm wr_comm_alone = {.ops = &alone, .size = 1, .neighbours = 1};
 
 typedef enum reduction { SUM, SUM_COUNTS, MAX, MAX_COUNTS } reduction;
 

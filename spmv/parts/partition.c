@@ -1,6 +1,7 @@
 #include "spmv/parts/partition.h"
 
 #include "config/memory.h"
+#include "config/text.h"
 
 __extension__ typedef __int128 wide;
 
@@ -19,7 +20,7 @@ static int64_t row_at(const int64_t *row_ptr, int64_t rows, int64_t steps) {
   return low;
 }
 
-/* cuts[size + 1] := the cuts that lie in this part's slice, behind row 0; -1 for the others. before: steps of earlier slices. */
+/* cuts[size + 1] := the cuts that lie in this part's slice, behind row 0; -1 for the others. work: steps of each slice. */
 static void find_cuts(const wr_comm *comm, int64_t n, const int64_t *row_ptr, const int64_t *work, int64_t *cuts) {
   int64_t first = wr_partition_slice(n, comm->rank, comm->size),
           rows = wr_partition_slice(n, comm->rank + 1, comm->size) - first, before = 0, all = 0;
@@ -37,7 +38,9 @@ wr_status wr_partition_cut(wr_comm *comm, int64_t n, const int64_t *row_ptr, int
   int64_t *work = NULL, *cuts = NULL, *mine;
   int64_t rows = wr_partition_slice(n, comm->rank + 1, size) - wr_partition_slice(n, comm->rank, size);
   int64_t steps = rows + row_ptr[rows];
-  if (n < size) return wr_fail(WR_EUSAGE, "%lld rows are too few for %d parts", (long long)n, size);
+  if (n < size)
+    return wr_fail(WR_EUSAGE, "%lld %s for %d processes: each needs a row", (long long)n, wr_plural(n, "row", "rows"),
+                   size);
   status = wr_alloc(&work, size, sizeof *work, "a partition");
   if (status == WR_OK) status = wr_alloc(&cuts, (int64_t)(size + 1) * (size + 1), sizeof *cuts, "a partition");
   TRY(wr_comm_agree(comm, status));
