@@ -1,0 +1,131 @@
+#!/bin/sh
+# Several processes of bicgstab over MPI: their answers by the check of one process, the same bits from run to run, what they
+# refuse, and that the failure of one ends all with one sentence.
+. tests/cli/lib.sh
+
+launcher=$(command -v mpirun)
+if [ -z "$launcher" ] || [ ! -x "$BUILD/bicgstab-mpi" ]; then
+  skip 1 'no mpirun here, or a build without MPI'
+  report
+fi
+# Tests may run as root, in containers, and on fewer processors than processes.
+together() { # exit code, processes, arguments of bicgstab...
+  wanted=$1 processes=$2
+  shift 2
+  call "$wanted" timeout 120 "$launcher" --allow-run-as-root --oversubscribe -n "$processes" "$BUILD/bicgstab" "$@"
+}
+
+# Sentences of bicgstab, without those of mpirun.
+one_sentence() { # text
+  says "$err" "$1"
+  [ "$(grep -c '^bicgstab: ' "$err")" = 1 ]
+  expect 'not exactly one process says why'
+}
+
+backend=cpu_csr
+solves() { # matrix, options...
+  matrix=$1
+  shift
+  for n in 2 3 4; do
+    rm -f "$work/x.mtx"
+    together 0 $n -q -k $backend -o "$work/x.mtx" "$@" "$matrix"
+    is_empty "$err"
+    run 0 bicgstab -q --check "$work/x.mtx" "$@" "$matrix"
+  done
+}
+
+solves gen:stencil:n=12
+solves gen:stencil:n=12 -p f32
+solves gen:stencil:n=12 --method idr
+solves gen:stencil:n=12 --method bicgstabl
+solves gen:stencil:n=12 --stop backward
+solves gen:stencil:n=12 --rhs random:3
+solves gen:stencil:n=16,points=5,convection=0
+backend=cpu_bsr
+solves gen:fem:n=5
+backend=cpu_csr
+solves gen:saddle:n=12 # each process needs most of x
+solves gen:jump:n=12   # restarts
+
+# The method is chosen as one process does.
+together 0 3 gen:stencil:n=12,convection=0
+says "$out" 'iterations of cg' 'parts 3 processes, at most'
+together 0 3 gen:stencil:n=12
+says "$out" 'iterations of bicgstab'
+
+# A right-hand side and a guess from files.
+run 0 bicgstab -q -o "$work/b.mtx" gen:stencil:n=8
+together 0 3 -q -b "$work/b.mtx" -x "$work/b.mtx" -o "$work/x.mtx" gen:stencil:n=8
+run 0 bicgstab -q --check "$work/x.mtx" -b "$work/b.mtx" gen:stencil:n=8
+together 3 2 -b "$work/b.mtx" gen:stencil:n=9
+one_sentence 'b.mtx'
+
+# The same bits for as many processes, and any number of threads.
+for threads in 1 2; do together 0 3 -q --deterministic --threads $threads -o "$work/$threads.mtx" gen:convect:n=30; done
+same 'answers with 1 and 2 threads' "$work/1.mtx" "$work/2.mtx"
+
+# Rows and nonzeros of the parts add up to those of the whole.
+together 0 4 -q --json "$work/report.json" gen:stencil:n=12
+sums=$(awk -F'[:,]' '/"parts"/ { inside = 1 } /\]/ { inside = 0 }
+  inside && /"rows"/ { rows += $2 } inside && /"nnz"/ { entries += $2 } END { print rows, entries }' "$work/report.json")
+[ "$sums" = '1728 11232' ]
+expect "the parts have $sums rows and nonzeros, not 1728 and 11232"
+
+# What is for one process.
+for options in '--precond ilu0' '--scale match' '--fallback direct' '--repeat 2' '-k cpu_csr,reference' '-k auto' '-d cuda' \
+  "--save-binary $work/a.wrm" "--check $work/x.mtx" "--report $work/a.html"; do
+  # shellcheck disable=SC2086
+  together 4 2 $options gen:stencil:n=8
+  one_sentence 'several'
+done
+echo '%%MatrixMarket matrix coordinate real general
+1 1 1
+1 1 1' >"$work/a.mtx"
+together 4 2 "$work/a.mtx"
+one_sentence 'start one process'
+together 1 3 gen:stencil:n=1
+one_sentence '1 row for 3 processes'
+together 1 2 gen:stencil:n=0
+one_sentence 'gen:stencil'
+together 1 2 --nothing gen:stencil:n=4
+one_sentence 'unknown option'
+together 2 3 -n 2 gen:stencil:n=12
+says "$out" 'not converged (max-iterations) after 2 iterations'
+together 0 3 --help
+[ "$(grep -c '^usage:' "$out")" = 1 ]
+expect 'the help is not printed once'
+for program in pagerank spmv; do
+  call 4 timeout 60 "$launcher" --allow-run-as-root --oversubscribe -n 2 "$BUILD/$program" gen:web:n=100
+  says "$err" "$program: $program does not run in several processes"
+done
+
+# One of two processes has no memory for its rows.
+call 6 timeout 120 "$launcher" --allow-run-as-root --oversubscribe -n 1 "$BUILD/bicgstab" gen:stencil:n=120 : \
+  -n 1 sh -c "ulimit -v 400000; exec $BUILD/bicgstab gen:stencil:n=120"
+one_sentence 'out of memory'
+
+# One of three processes stops: the one of the last number in /proc.
+stopped() { # what to do to the process, exit code
+  rm -f "$work/code"
+  last=
+  {
+    timeout 120 "$launcher" --allow-run-as-root --oversubscribe -n 3 "$BUILD/bicgstab" --patience 2 -n 123456 \
+      gen:stencil:n=1500,points=5,convection=0 >"$out" 2>"$err"
+    echo $? >"$work/code"
+  } &
+  sleep 4
+  for process in /proc/[0-9]*; do
+    { tr '\0' ' ' <"$process/cmdline" | grep -q "^$BUILD/bicgstab --patience 2 -n 123456 "; } 2>/dev/null || continue
+    last=${process#/proc/}
+  done
+  kill -s "$1" "$last"
+  wait
+  command="mpirun, of which a process gets $1"
+  [ "$(cat "$work/code")" = "$2" ]
+  expect "exit code $(cat "$work/code"), not $2"
+}
+stopped STOP 9
+one_sentence 'has waited 2 s for the others'
+stopped KILL 137
+
+report
