@@ -298,3 +298,58 @@ done:
   }
   return status;
 }
+
+/* ---- reading by ranges ---- */
+
+wr_status wr_binary_ranges_open(const char *path, wr_binary_ranges *file) {
+  wr_status status;
+  header h;
+  *file = (wr_binary_ranges){0};
+  status = wr_text_open(path, NULL, &file->text);
+  if (status != WR_OK) return status;
+  if (file->text.memory)
+    TRY(wr_fail(WR_EINPUT, "%s: is compressed or no file, and cannot be read in parts", file->text.name));
+  TRY(read_header(&file->text, &h));
+  file->nrows = h.nrows, file->ncols = h.ncols, file->nnz = h.nnz, file->version = (int)h.version;
+  file->has_values = (h.flags & HAS_VALUES) != 0, file->has_ids = (h.flags & HAS_IDS) != 0;
+  for (int s = 0; s < SECTIONS; s++) file->offset[s] = h.sections[s].offset, file->sum[s] = h.sections[s].checksum;
+done:
+  if (status != WR_OK) wr_binary_ranges_close(file);
+  return status;
+}
+
+void wr_binary_ranges_close(wr_binary_ranges *file) {
+  if (file->text.name) wr_text_close(&file->text);
+  *file = (wr_binary_ranges){0};
+}
+
+static int64_t pieces_before(int64_t element) { return (element + WR_BINARY_PIECE - 1) / WR_BINARY_PIECE; }
+
+int64_t wr_binary_ranges_pieces(int64_t first, int64_t end) { return pieces_before(end) - pieces_before(first); }
+
+wr_status wr_binary_ranges_read(const wr_binary_ranges *file, int of, int64_t first, int64_t end, void *to,
+                                int64_t summed, uint64_t *sums) {
+  wr_status status;
+  const int64_t widths[] = {8, 4, 8}, totals[] = {file->nrows + 1, file->nnz, file->nnz};
+  int64_t width = widths[of], total = totals[of];
+  char *buffer = NULL;
+  TRY(wr_alloc(&buffer, WR_BINARY_PIECE, (size_t)width, "a piece of a file"));
+  for (int64_t p = first / WR_BINARY_PIECE; p * WR_BINARY_PIECE < end; p++) {
+    int64_t begin = p * WR_BINARY_PIECE, stop = begin + WR_BINARY_PIECE < total ? begin + WR_BINARY_PIECE : total;
+    int64_t from = begin > first ? begin : first, until = stop < end ? stop : end;
+    TRY(wr_text_read(&file->text, file->offset[of] + begin * width, (stop - begin) * width, buffer));
+    memcpy((char *)to + (from - first) * width, buffer + (from - begin) * width, (size_t)((until - from) * width));
+    if (begin >= first && begin < summed) *sums++ = checksums[file->version](buffer, (stop - begin) * width);
+  }
+  TRY(wr_text_unchanged(&file->text));
+done:
+  wr_free(buffer);
+  return status;
+}
+
+wr_status wr_binary_ranges_check(const wr_binary_ranges *file, int of, const uint64_t *sums, int64_t count) {
+  char what[64];
+  if (checksums[file->version](sums, count * (int64_t)sizeof *sums) == file->sum[of]) return WR_OK;
+  snprintf(what, sizeof what, "the checksum of its %s differs", section_names[of]);
+  return damaged(&file->text, what);
+}

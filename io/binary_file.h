@@ -66,4 +66,33 @@ int wr_binary_is_file(const char *path);
 wr_status wr_binary_read(const wr_text *text, int threads, int nonnegative, const wr_csr_feed *feed, wr_csr **A,
                          wr_binary_origin *origin);
 
+/* A saved matrix that several processes read, each some ranges of its sections. The promises about the contents, but for the
+ * checksums, are the caller's to check. */
+enum { WR_BINARY_ROWS, WR_BINARY_COLUMNS, WR_BINARY_VALUES, WR_BINARY_IDS, WR_BINARY_SECTIONS };
+
+typedef struct wr_binary_ranges {
+  wr_text text;
+  int64_t nrows, ncols, nnz;
+  int has_values, has_ids;
+  int64_t offset[WR_BINARY_SECTIONS];
+  uint64_t sum[WR_BINARY_SECTIONS]; /* the checksum of a section as the file has it */
+  int version;
+} wr_binary_ranges;
+
+/* Reads the header and checks it. WR_EINPUT, also for a compressed file, of which no range can be read. */
+wr_status wr_binary_ranges_open(const char *path, wr_binary_ranges *file);
+void wr_binary_ranges_close(wr_binary_ranges *file); /* a zeroed one is fine */
+
+/* Pieces that begin at elements [first, end). */
+int64_t wr_binary_ranges_pieces(int64_t first, int64_t end);
+
+/* to[end - first] := elements [first, end) of a section: row pointers (int64_t), column indices (int32_t) or values (double).
+ * sums[wr_binary_ranges_pieces(first, summed)] := the checksums of the pieces that begin in [first, summed), summed being at
+ * most end; so ranges that follow one another give those of all pieces. WR_EINPUT, WR_ENOMEM. */
+wr_status wr_binary_ranges_read(const wr_binary_ranges *file, int of, int64_t first, int64_t end, void *to,
+                                int64_t summed, uint64_t *sums);
+
+/* WR_EINPUT: the checksums of all pieces of a section are not those of the file. sums: [count]. */
+wr_status wr_binary_ranges_check(const wr_binary_ranges *file, int of, const uint64_t *sums, int64_t count);
+
 #endif

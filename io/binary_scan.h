@@ -5,8 +5,6 @@
 #include "io/binary_file.h"
 #include "io/checksum.h"
 
-enum { WR_BINARY_ROWS, WR_BINARY_COLUMNS, WR_BINARY_VALUES, WR_BINARY_IDS, WR_BINARY_SECTIONS };
-
 typedef struct wr_binary_scan {
   const wr_text *text;                   /* where to read; NULL: the arrays are filled already            */
   int64_t offset[WR_BINARY_SECTIONS];    /* of the sections in the text                                   */

@@ -1,24 +1,137 @@
 #include "solvers/api/part_source.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "config/memory.h"
 #include "data/generate.h"
+#include "io/binary_file.h"
 #include "spmv/parts/partition.h"
 
-/* Where the rows of a part come from: their lengths are counted once, in equal slices, and then each part makes its own. */
+/* Where the rows of a part come from: their lengths are counted first, in equal slices, and then each part makes or reads its
+ * own. */
 typedef struct row_source {
   const char *name;
   int threads;
-  int64_t n; /* rows, and columns, of the whole */
+  int is_generated;
+  int64_t n, ncols; /* rows and columns of the whole */
+  wr_binary_ranges file;
 } row_source;
 
 static wr_status open_source(const char *name, int threads, row_source *source) {
   int64_t entries;
-  *source = (row_source){.name = name, .threads = threads};
-  if (wr_generate_is_name(name)) return wr_generate_extent(name, &source->n, &entries);
-  return wr_fail(WR_EUNAVAILABLE, "%s: several processes solve generated matrices (gen:...) alone; start one process",
-                 name);
+  *source = (row_source){.name = name, .threads = threads, .is_generated = wr_generate_is_name(name)};
+  if (source->is_generated) {
+    PASS(wr_generate_extent(name, &source->n, &entries));
+    source->ncols = source->n;
+    return WR_OK;
+  }
+  if (!wr_binary_is_file(name)) {
+    wr_text text;
+    PASS(wr_text_open(name, WR_BINARY_MAGIC, &text)); /* a file that is not there is another failure */
+    wr_text_close(&text);
+    return wr_fail(WR_EUNAVAILABLE,
+                   "%s: several processes read saved matrices (--save-binary) and generated ones (gen:...) alone; save "
+                   "it, or start one process",
+                   name);
+  }
+  PASS(wr_binary_ranges_open(name, &source->file));
+  source->n = source->file.nrows, source->ncols = source->file.ncols;
+  if (source->file.has_ids)
+    return wr_fail(WR_EUNAVAILABLE, "%s: its rows have ids, which several processes do not keep: start one process",
+                   name);
+  return WR_OK;
+}
+
+/* Whether the sums of all pieces of a section, count of which this part has, are right. Collective. */
+static wr_status check_sums(const row_source *source, wr_comm *comm, int section, const uint64_t *sums, int64_t count) {
+  wr_status status;
+  uint64_t *all = NULL;
+  int64_t *counts = NULL, *got, total = 0;
+  TRY(wr_comm_agree(comm, wr_alloc_zeroed(&counts, 2 * comm->size, sizeof *counts, "checksums")));
+  counts[0] = count, got = counts + comm->size;
+  TRY(wr_comm_swap(comm, "checksums", sums, counts, sizeof *sums, &all, got));
+  for (int r = 0; r < comm->size; r++) total += got[r];
+  status = comm->rank == 0 ? wr_binary_ranges_check(&source->file, section, all, total) : WR_OK;
+  TRY(wr_comm_agree(comm, status));
+done:
+  wr_free(counts);
+  wr_free(all);
+  return status;
+}
+
+/* Row pointers [first, end] of the file, which must ascend between those of the whole. */
+static wr_status check_pointers(const row_source *source, int64_t first, int64_t end, const int64_t *row_ptr) {
+  int64_t rows = end - first, wrong = row_ptr[0] < 0 || row_ptr[rows] > source->file.nnz;
+  wrong |= (first == 0 && row_ptr[0] != 0) || (end == source->n && row_ptr[rows] != source->file.nnz);
+  for (int64_t i = 0; i < rows; i++) wrong |= row_ptr[i + 1] < row_ptr[i];
+  if (!wrong) return WR_OK;
+  return wr_fail(WR_EINPUT, "%s: the row pointers from row %lld on are not in order", source->name,
+                 (long long)first + 1);
+}
+
+/* row_ptr[end - first + 1] := where the rows of this part's slice begin in it. Collective. */
+static wr_status read_lengths(const row_source *source, wr_comm *comm, int64_t first, int64_t end, int64_t *row_ptr) {
+  wr_status status;
+  uint64_t *sums = NULL;
+  int64_t summed = end == source->n ? end + 1 : end, pieces = wr_binary_ranges_pieces(first, summed);
+  status = wr_alloc(&sums, pieces, sizeof *sums, "checksums");
+  if (status == WR_OK)
+    status = wr_binary_ranges_read(&source->file, WR_BINARY_ROWS, first, end + 1, row_ptr, summed, sums);
+  TRY(wr_comm_agree(comm, status));
+  TRY(check_sums(source, comm, WR_BINARY_ROWS, sums, pieces));
+  TRY(wr_comm_agree(comm, check_pointers(source, first, end, row_ptr)));
+  for (int64_t i = end - first; i >= 0; i--) row_ptr[i] -= row_ptr[0];
+done:
+  wr_free(sums);
+  return status;
+}
+
+/* A section's elements for the entries of this part. Collective. */
+static wr_status read_entries(const row_source *source, wr_comm *comm, int section, int64_t first, int64_t end,
+                              void *to) {
+  wr_status status;
+  uint64_t *sums = NULL;
+  int64_t pieces = wr_binary_ranges_pieces(first, end);
+  status = wr_alloc(&sums, pieces, sizeof *sums, "checksums");
+  if (status == WR_OK) status = wr_binary_ranges_read(&source->file, section, first, end, to, end, sums);
+  TRY(wr_comm_agree(comm, status));
+  TRY(check_sums(source, comm, section, sums, pieces));
+done:
+  wr_free(sums);
+  return status;
+}
+
+static wr_status check_values(const row_source *source, const wr_csr *A) {
+  for (int64_t k = 0; A->val && k < A->nnz; k++)
+    if (!isfinite(A->val[k]))
+      return wr_fail(WR_EINPUT, "%s: a value in column %lld is not finite (%g)", source->name, (long long)A->col[k] + 1,
+                     A->val[k]);
+  return WR_OK;
+}
+
+/* *A := rows [first, end) of the file. Collective. */
+static wr_status read_rows(const row_source *source, wr_comm *comm, int64_t first, int64_t end, wr_csr **A) {
+  wr_status status;
+  const wr_binary_ranges *file = &source->file;
+  int64_t rows = end - first, *row_ptr = NULL;
+  status = wr_alloc(&row_ptr, rows + 1, sizeof *row_ptr, "row pointers");
+  if (status == WR_OK) status = wr_binary_ranges_read(file, WR_BINARY_ROWS, first, end + 1, row_ptr, first, NULL);
+  if (status == WR_OK) status = check_pointers(source, first, end, row_ptr);
+  if (status == WR_OK) status = wr_csr_create(rows, source->ncols, row_ptr[rows] - row_ptr[0], file->has_values, A);
+  TRY(wr_comm_agree(comm, status));
+  for (int64_t i = 0; i <= rows; i++) (*A)->row_ptr[i] = row_ptr[i] - row_ptr[0];
+  TRY(read_entries(source, comm, WR_BINARY_COLUMNS, row_ptr[0], row_ptr[rows], (*A)->col));
+  if (file->has_values) TRY(read_entries(source, comm, WR_BINARY_VALUES, row_ptr[0], row_ptr[rows], (*A)->val));
+  status = wr_csr_check(*A);
+  if (status != WR_OK)
+    status =
+        wr_fail(status, "%s: of the rows from %lld on: %s", source->name, (long long)first + 1, wr_status_message());
+  if (status == WR_OK) status = check_values(source, *A);
+  TRY(wr_comm_agree(comm, status));
+done:
+  wr_free(row_ptr);
+  return status;
 }
 
 /* starts[size + 1] := the cuts. */
@@ -27,11 +140,11 @@ static wr_status cut(const row_source *source, wr_comm *comm, int64_t *starts) {
   int64_t *row_ptr = NULL;
   int64_t first = wr_partition_slice(source->n, comm->rank, comm->size);
   int64_t end = wr_partition_slice(source->n, comm->rank + 1, comm->size);
-  status = wr_alloc(&row_ptr, end - first + 1, sizeof *row_ptr, "the lengths of rows");
-  if (status == WR_OK && end > first)
+  TRY(wr_comm_agree(comm, wr_alloc_zeroed(&row_ptr, end - first + 1, sizeof *row_ptr, "the lengths of rows")));
+  if (!source->is_generated)
+    TRY(read_lengths(source, comm, first, end, row_ptr));
+  else if (end > first)
     status = wr_generate_lengths(source->name, source->threads, first, end, row_ptr);
-  else if (status == WR_OK)
-    row_ptr[0] = 0;
   TRY(wr_comm_agree(comm, status));
   TRY(wr_partition_cut(comm, source->n, row_ptr, starts));
 done:
@@ -42,23 +155,33 @@ done:
 wr_status wr_part_source_load(const char *name, wr_comm *comm, int threads, wr_ledger *ledger, wr_csr **A,
                               wr_problem_facts *facts) {
   wr_status status;
-  row_source source;
+  row_source source = {0};
   int64_t *starts = NULL;
   *A = NULL;
   wr_ledger_enter(ledger, WR_PHASE_READ);
   facts->source = name;
   status = open_source(name, threads, &source);
+  if (status == WR_OK && source.n != source.ncols)
+    status = wr_fail(WR_EINPUT, "%s: several processes take a square matrix, not %lld x %lld", name,
+                     (long long)source.n, (long long)source.ncols);
   if (status == WR_OK) status = wr_alloc(&starts, comm->size + 1, sizeof *starts, "a partition");
   TRY(wr_comm_agree(comm, status));
   TRY(cut(&source, comm, starts));
   int64_t first = starts[comm->rank], end = starts[comm->rank + 1];
-  TRY(wr_comm_agree(comm, wr_generate_rows(name, threads, first, end, A)));
+  if (source.is_generated)
+    TRY(wr_comm_agree(comm, wr_generate_rows(name, threads, first, end, A)));
+  else
+    TRY(read_rows(&source, comm, first, end, A));
   wr_ledger_enter(ledger, WR_PHASE_ASSEMBLE);
   TRY(wr_halo_make(comm, starts, NULL, *A));
-  snprintf(facts->kind, sizeof facts->kind, "generated %s", (*A)->val ? "real" : "pattern");
-  facts->nrows = facts->ncols = source.n, facts->nnz = (*A)->halo->nnz_all, facts->has_values = (*A)->val != NULL;
+  snprintf(facts->kind, sizeof facts->kind, "%s %s", source.is_generated ? "generated" : "saved",
+           (*A)->val ? "real" : "pattern");
+  facts->bytes = source.is_generated ? 0 : source.file.text.size;
+  facts->nrows = source.n, facts->ncols = source.ncols, facts->nnz = (*A)->halo->nnz_all;
+  facts->has_values = (*A)->val != NULL;
 done:
   wr_free(starts);
+  wr_binary_ranges_close(&source.file);
   if (status != WR_OK) wr_csr_free(*A), *A = NULL;
   return status;
 }

@@ -1,4 +1,5 @@
-/* From a name to the rows of one part: each process makes or reads its own rows, and none ever holds the whole matrix. */
+/* From a name to the rows of one part of a generated or saved matrix: each process makes or reads its own rows, and none ever
+ * holds the whole matrix. */
 #ifndef WR_PART_SOURCE_H
 #define WR_PART_SOURCE_H
 
@@ -6,8 +7,8 @@
 #include "spmv/parts/halo.h"
 
 /* *A := the rows of this part, with its halo, cut so that the parts have about equal work (spmv/parts/partition.h); facts'
- * source, kind and sizes, those of all parts. Generated matrices (gen:...) alone. Phases read and assemble of the ledger.
- * Collective: after an error all parts have the same one. WR_EUNAVAILABLE: the name is that of a file; WR_EUSAGE; WR_ENOMEM. */
+ * source, kind and sizes, those of all parts. Phases read and assemble of the ledger. Collective: after an error all parts have
+ * the same one. WR_EUNAVAILABLE: a text, or a matrix with ids; WR_EINPUT; WR_EUSAGE; WR_ENOMEM. */
 wr_status wr_part_source_load(const char *name, wr_comm *comm, int threads, wr_ledger *ledger, wr_csr **A,
                               wr_problem_facts *facts);
 

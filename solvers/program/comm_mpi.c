@@ -12,7 +12,7 @@
 enum { PIECE = 1 << 30, TAG = 34 }; /* bytes of a message at most: MPI's counts have 31 bits */
 
 /* Seconds that a part which has failed gives the others to arrive, too; parts that fail together do not all give up at once. */
-static const double grace = 2, apart = 0.25;
+static const double grace = 2, apart = 1;
 
 typedef struct mpi_state {
   MPI_Comm world, ending; /* copies, so that the last call meets no other one */
@@ -137,7 +137,7 @@ int wr_comm_mpi_end(wr_comm *comm, int code, void (*say)(void *context), void *c
   mpi_state *s = comm->state;
   MPI_Request request;
   int *codes = NULL, arrived = 0, first = comm->size, worst = 0;
-  double seconds = code == 0 ? comm->patience : grace + apart * comm->rank;
+  double seconds = code == 0 ? comm->patience : grace + apart * (comm->rank % 8);
   if (wr_alloc(&codes, comm->size, sizeof *codes, "exit codes") == WR_OK &&
       MPI_Iallgather(&code, 1, MPI_INT, codes, 1, MPI_INT, s->ending, &request) == MPI_SUCCESS)
     (void)wait_for(&request, 1, seconds, &arrived);

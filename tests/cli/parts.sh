@@ -22,11 +22,11 @@ one_sentence() { # text
   expect 'not exactly one process says why'
 }
 
-backend=cpu_csr
+backend=cpu_csr counts='2 3 4'
 solves() { # matrix, options...
   matrix=$1
   shift
-  for n in 2 3 4; do
+  for n in $counts; do
     rm -f "$work/x.mtx"
     together 0 $n -q -k $backend -o "$work/x.mtx" "$@" "$matrix"
     is_empty "$err"
@@ -35,12 +35,13 @@ solves() { # matrix, options...
 }
 
 solves gen:stencil:n=12
+solves gen:stencil:n=16,points=5,convection=0
+counts=3
 solves gen:stencil:n=12 -p f32
 solves gen:stencil:n=12 --method idr
 solves gen:stencil:n=12 --method bicgstabl
 solves gen:stencil:n=12 --stop backward
 solves gen:stencil:n=12 --rhs random:3
-solves gen:stencil:n=16,points=5,convection=0
 backend=cpu_bsr
 solves gen:fem:n=5
 backend=cpu_csr
@@ -70,6 +71,27 @@ sums=$(awk -F'[:,]' '/"parts"/ { inside = 1 } /\]/ { inside = 0 }
   inside && /"rows"/ { rows += $2 } inside && /"nnz"/ { entries += $2 } END { print rows, entries }' "$work/report.json")
 [ "$sums" = '1728 11232' ]
 expect "the parts have $sums rows and nonzeros, not 1728 and 11232"
+
+# A saved matrix, of which each process reads its own rows, gives the bits of a generated one; damage is found.
+run 0 bicgstab -q --save-binary "$work/a.wrm" gen:stencil:n=40
+together 0 3 -q -o "$work/saved.npy" "$work/a.wrm"
+together 0 3 -q -o "$work/generated.npy" gen:stencil:n=40
+same 'answers of a saved and a generated matrix' "$work/saved.npy" "$work/generated.npy"
+damaged() { # offset in the file, what is said
+  cp "$work/a.wrm" "$work/b.wrm"
+  printf '\377' | dd of="$work/b.wrm" bs=1 seek="$1" conv=notrunc 2>"$work/dd"
+  together 3 3 "$work/b.wrm"
+  one_sentence "b.wrm: damaged: the checksum of its $2 differs"
+}
+damaged 100 header
+damaged 204800 'row pointers'
+damaged 1000000 'column indices'
+damaged 5000000 values
+run 0 pagerank -q --save-binary "$work/ids.wrm" tests/data/edges/system.tsv
+together 4 2 "$work/ids.wrm"
+one_sentence 'its rows have ids'
+together 3 2 "$work/none.wrm"
+one_sentence 'none.wrm'
 
 # What is for one process.
 for options in '--precond ilu0' '--scale match' '--fallback direct' '--repeat 2' '-k cpu_csr,reference' '-k auto' '-d cuda' \
