@@ -1,0 +1,328 @@
+/* Matrices in parts, which are threads here: the cuts, columns and halos, also beyond 2^32 rows, multiplies by every backend of
+ * the host, sums, symmetry, and errors of one part. Numbers are small integers, so that all sums are exact in any order. */
+#define _DEFAULT_SOURCE /* pthread_barrier_t */
+#include <stdlib.h>
+
+#include "config/hash.h"
+#include "config/memory.h"
+#include "spmv/parts/halo.h"
+#include "spmv/parts/partition.h"
+#include "spmv/spmv.h"
+#include "tests/check.h"
+#include "tests/spmv/thread_comm.h"
+
+enum { N = 1000 };
+
+typedef enum shape { BAND, SCATTERED, ALONE } shape;
+
+/* Up to `most` entries in row i, between `reach` columns on either side (SCATTERED: anywhere, ALONE: on the diagonal). */
+static wr_csr *whole_matrix(shape kind) {
+  wr_csr *A = NULL;
+  int64_t count = 0;
+  char *taken = calloc(N, 1);
+  CHECK_OK(wr_csr_create(N, N, 40 * N, 1, &A));
+  for (int64_t i = 0; i < N; i++) {
+    int64_t entries = kind == ALONE ? 1 : 1 + (int64_t)(wr_hash(7, (uint64_t)i) % 30);
+    memset(taken, 0, N);
+    taken[i] = 1;
+    for (int64_t k = 1; k < entries; k++) {
+      int64_t at = (int64_t)(wr_hash(i, (uint64_t)k) % N), near = i - 20 + at % 41;
+      if (kind == SCATTERED) taken[at] = 1;
+      if (kind == BAND && near >= 0 && near < N) taken[near] = 1;
+    }
+    for (int64_t j = 0; j < N; j++)
+      if (taken[j]) A->col[count] = (int32_t)j, A->val[count++] = (double)(wr_hash(i, (uint64_t)j) % 7) - 3;
+    A->row_ptr[i + 1] = count;
+  }
+  A->nnz = count;
+  free(taken);
+  return A;
+}
+
+/* What the parts share. */
+typedef struct scene {
+  wr_csr *A;
+  int64_t offset; /* the number of row 0 of A in the whole */
+  const wr_backend *backend;
+  wr_type type;
+  const double *x;
+  double *y, sums[MOST_PARTS][2];
+  int64_t wrong[MOST_PARTS], whole[MOST_PARTS];
+  int symmetric[MOST_PARTS];
+  wr_status status[MOST_PARTS];
+  char message[MOST_PARTS][200];
+} scene;
+
+/* *part := the rows of this part, with the halo. */
+static wr_status take_rows(wr_comm *comm, const scene *s, int64_t *starts, wr_csr **part) {
+  const wr_csr *A = s->A;
+  int64_t first = wr_partition_slice(N, comm->rank, comm->size),
+          end = wr_partition_slice(N, comm->rank + 1, comm->size);
+  int64_t row_ptr[N + 1], wide[40 * N];
+  for (int64_t i = first; i <= end; i++) row_ptr[i - first] = A->row_ptr[i] - A->row_ptr[first];
+  PASS(wr_partition_cut(comm, N, row_ptr, starts));
+  first = starts[comm->rank], end = starts[comm->rank + 1];
+  int64_t entry = A->row_ptr[first], count = A->row_ptr[end] - entry;
+  PASS(wr_csr_create(end - first, N, count, 1, part));
+  for (int64_t i = first; i <= end; i++) (*part)->row_ptr[i - first] = A->row_ptr[i] - entry;
+  for (int64_t k = 0; k < count; k++) {
+    wide[k] = s->offset + A->col[entry + k];
+    (*part)->col[k] = A->col[entry + k], (*part)->val[k] = A->val[entry + k];
+  }
+  for (int r = 0; r <= comm->size; r++) starts[r] += s->offset;
+  return wr_halo_make(comm, starts, s->offset > 0 ? wide : NULL, *part);
+}
+
+/* Each entry of the part is one of the whole, and its columns ascend. */
+static int64_t count_wrong(const scene *s, const wr_csr *part) {
+  const wr_csr *A = s->A;
+  int64_t wrong = wr_csr_check(part) != WR_OK;
+  for (int64_t i = 0; i < part->nrows; i++) {
+    int64_t row = wr_csr_row_number(part, i) - s->offset;
+    wrong += part->row_ptr[i + 1] - part->row_ptr[i] != A->row_ptr[row + 1] - A->row_ptr[row];
+    for (int64_t k = part->row_ptr[i]; k < part->row_ptr[i + 1]; k++) {
+      int64_t at = wr_csr_find(A, row, wr_csr_column_number(part, part->col[k]) - s->offset);
+      wrong += at < 0 || A->val[at] != part->val[k];
+    }
+  }
+  return wrong;
+}
+
+static void look(wr_comm *comm, void *context) {
+  scene *s = context;
+  wr_csr *part = NULL;
+  int64_t starts[MOST_PARTS + 1];
+  double *x = NULL;
+  s->status[comm->rank] = take_rows(comm, s, starts, &part);
+  if (s->status[comm->rank] != WR_OK) return;
+  s->wrong[comm->rank] = count_wrong(s, part), s->whole[comm->rank] = part->halo->whole;
+  s->status[comm->rank] = wr_halo_is_symmetric_positive(part, &s->symmetric[comm->rank]);
+  if (wr_halo_extend(part, s->x + (part->halo->first - s->offset), &x) != WR_OK) s->wrong[comm->rank]++;
+  for (int64_t j = 0; x && j < part->ncols; j++)
+    s->wrong[comm->rank] += x[j] != s->x[wr_csr_column_number(part, j) - s->offset];
+  wr_csr_free(part);
+  wr_free(x);
+}
+
+static void test_columns(void) {
+  double x[N];
+  for (int64_t i = 0; i < N; i++) x[i] = (double)i;
+  for (int kind = BAND; kind <= ALONE; kind++) {
+    wr_csr *A = whole_matrix((shape)kind);
+    for (int size = 1; size <= 7; size += 2)
+      for (int64_t offset = 0; offset <= INT64_C(1) << 33; offset += INT64_C(1) << 33) {
+        scene s = {.A = A, .offset = offset, .x = x};
+        CASE("columns and halo");
+        in_parts(size, look, &s);
+        for (int r = 0; r < size; r++) {
+          CHECKF(s.status[r] == WR_OK && s.wrong[r] == 0, "shape %d, part %d of %d: %lld wrong", kind, r, size,
+                 (long long)s.wrong[r]);
+          CHECKF(s.whole[r] == (kind == SCATTERED && size > 1), "shape %d: whole %d", kind, (int)s.whole[r]);
+        }
+      }
+    wr_csr_free(A);
+  }
+}
+
+/* y = 2 A x + 3 y and its sums, on a part that has its rows. */
+static wr_status multiply_part(wr_comm *comm, scene *s, wr_csr *part, wr_env *env, wr_plan *plan, wr_vec *v) {
+  const double bank[] = {0, 0};
+  int64_t n = part->nrows, first = part->halo->first;
+  wr_vec *x = &v[0], *y = &v[1], *sums = &v[2];
+  PASS(env->ops->alloc(env, n, env->type, "x", x));
+  PASS(env->ops->alloc(env, n, env->type, "y", y));
+  PASS(env->ops->alloc(env, 2, WR_F64, "sums", sums));
+  PASS(env->ops->upload(env, x, s->x + first));
+  PASS(env->ops->upload(env, y, s->x + first));
+  PASS(env->ops->upload(env, sums, bank));
+  wr_epilogue e = {.reduce = {{WR_DOT, NULL, x, {sums, 0}}}};
+  PASS(wr_plan_prepare(plan));
+  PASS(wr_plan_apply(plan, &(wr_apply){.alpha = 2, .beta = 3, .x = x, .y = y, .epilogue = &e}));
+  PASS(env->ops->fused(env, &(wr_fused){.in = {y}, .reduce = {{WR_SUM, y, NULL, {sums, 1}}}}));
+  PASS(env->ops->download(env, y, s->y + first));
+  return env->ops->download(env, sums, s->sums[comm->rank]);
+}
+
+static void multiply(wr_comm *comm, void *context) {
+  scene *s = context;
+  wr_csr *part = NULL;
+  wr_plan *plan = NULL;
+  int64_t starts[MOST_PARTS + 1];
+  wr_vec v[3] = {{0}};
+  wr_env env = {.type = s->type, .threads = 2, .need_beta = 1, .comm = comm};
+  wr_status *status = &s->status[comm->rank];
+  *status = take_rows(comm, s, starts, &part);
+  if (*status == WR_OK) *status = wr_env_open(&env);
+  if (*status == WR_OK) *status = wr_comm_agree(comm, wr_plan_create(s->backend, NULL, part, &env, &plan));
+  if (*status == WR_OK) *status = multiply_part(comm, s, part, &env, plan, v);
+  if (*status != WR_OK) snprintf(s->message[comm->rank], sizeof *s->message, "%.199s", wr_status_message());
+  for (int k = 0; k < 3; k++)
+    if (v[k].id) env.ops->release(&env, &v[k]);
+  wr_plan_destroy(plan);
+  wr_env_close(&env);
+  wr_csr_free(part);
+}
+
+/* Returns 1 if the backend takes the parts. */
+static int check_backend(scene *s, int size) {
+  const wr_csr *A = s->A;
+  double dot = 0, sum = 0;
+  int64_t wrong = 0;
+  memset(s->y, 0, N * sizeof *s->y);
+  in_parts(size, multiply, s);
+  if (s->status[0] == WR_EUNAVAILABLE) return 0;
+  for (int64_t i = 0; i < N; i++) {
+    double y = 3 * s->x[i];
+    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) y += 2 * A->val[k] * s->x[A->col[k]];
+    wrong += s->y[i] != y;
+    dot += y * s->x[i], sum += y;
+  }
+  CHECKF(wrong == 0, "%s, %d parts: %lld rows are wrong (%s)", s->backend->name, size, (long long)wrong, s->message[0]);
+  for (int r = 0; r < size; r++)
+    CHECKF(s->status[r] == WR_OK && s->sums[r][0] == dot && s->sums[r][1] == sum,
+           "%s, part %d of %d: sums %g and %g, not %g and %g (%s)", s->backend->name, r, size, s->sums[r][0],
+           s->sums[r][1], dot, sum, s->message[r]);
+  return 1;
+}
+
+static void test_multiply(void) {
+  double x[N], y[N];
+  for (int64_t i = 0; i < N; i++) x[i] = (double)(wr_hash(3, (uint64_t)i) % 7);
+  for (int kind = BAND; kind <= ALONE; kind++) {
+    wr_csr *A = whole_matrix((shape)kind);
+    int taken = 0;
+    CASE("multiply");
+    for (int b = 0; b < wr_backend_count(); b++) {
+      const wr_backend *backend = wr_backend_at(b);
+      for (int type = WR_F32; type <= WR_F64 && backend->plan && backend->place == WR_HOST; type++) {
+        scene s = {.A = A, .backend = backend, .type = (wr_type)type, .x = x, .y = y};
+        for (int size = 1; size <= 5; size += 2) taken += check_backend(&s, size);
+      }
+    }
+    CHECKF(taken >= 12, "%d cases", taken); /* cpu_csr and reference in both types */
+    wr_csr_free(A);
+  }
+}
+
+/* A chain of N rows, 2 on the diagonal and -1 beside it; one element changed. */
+static int is_positive_with(int64_t row, int64_t column, double value, int size) {
+  wr_csr *A = NULL;
+  int64_t count = 0;
+  double x[N] = {0};
+  CHECK_OK(wr_csr_create(N, N, 3 * N, 1, &A));
+  for (int64_t i = 0; i < N; i++) {
+    for (int64_t j = i - 1; j <= i + 1; j++)
+      if (j >= 0 && j < N) A->col[count] = (int32_t)j, A->val[count++] = j == i ? 2 : -1;
+    A->row_ptr[i + 1] = count;
+  }
+  A->nnz = count;
+  A->val[wr_csr_find(A, row, column)] = value;
+  scene s = {.A = A, .x = x};
+  in_parts(size, look, &s);
+  for (int r = 0; r < size; r++) CHECK(s.status[r] == WR_OK && s.symmetric[r] == s.symmetric[0]);
+  wr_csr_free(A);
+  return s.symmetric[0];
+}
+
+static void test_symmetry(void) {
+  CASE("symmetry");
+  for (int size = 1; size <= 4; size++) {
+    CHECK(is_positive_with(0, 0, 2, size) == 1);
+    CHECK(is_positive_with(N / 2, N / 2, 0, size) == 0);
+    CHECK(is_positive_with(N / 4, N / 4, -2, size) == 0);
+    CHECK(is_positive_with(17, 18, -1 - 1e-13, size) == 1); /* but for rounding */
+    for (int64_t i = 0; i + 1 < N; i += i % 250 > 245 || i % 250 < 3 ? 1 : 30) { /* the parts meet near 250, 500, 750 */
+      CHECKF(is_positive_with(i, i + 1, -2, size) == 0, "row %lld, %d parts", (long long)i, size);
+      CHECKF(is_positive_with(i + 1, i, 0, size) == 0, "row %lld, %d parts", (long long)i, size);
+    }
+  }
+}
+
+/* Rows of which one has nearly all entries. */
+typedef struct cutting {
+  int64_t n, longest_row, longest;
+  int64_t starts[MOST_PARTS + 1];
+  wr_status status[MOST_PARTS];
+} cutting;
+
+static int64_t length_of(const cutting *c, int64_t i) { return i == c->longest_row ? c->longest : i % 5; }
+
+static void cut(wr_comm *comm, void *context) {
+  cutting *c = context;
+  int64_t first = wr_partition_slice(c->n, comm->rank, comm->size), rows, row_ptr[N + 1] = {0}, starts[MOST_PARTS + 1];
+  rows = wr_partition_slice(c->n, comm->rank + 1, comm->size) - first;
+  for (int64_t i = 0; i < rows; i++) row_ptr[i + 1] = row_ptr[i] + length_of(c, first + i);
+  c->status[comm->rank] = wr_partition_cut(comm, c->n, row_ptr, starts);
+  if (comm->rank == comm->size - 1) memcpy(c->starts, starts, sizeof starts);
+}
+
+static void test_partition(void) {
+  CASE("partition");
+  for (int size = 1; size <= MOST_PARTS; size++)
+    for (int64_t n = 1; n <= N; n += n < 20 ? 1 : 163)
+      for (int64_t longest = 0; longest <= 1000000; longest += 333333) {
+        cutting c = {.n = n, .longest_row = n / 3, .longest = longest};
+        in_parts(size, cut, &c);
+        if (n < size) {
+          CHECK(c.status[0] == WR_EUSAGE && c.status[size - 1] == WR_EUSAGE);
+          continue;
+        }
+        int64_t all = 0;
+        for (int64_t i = 0; i < n; i++) all += 1 + length_of(&c, i);
+        CHECK(c.status[0] == WR_OK && c.starts[0] == 0 && c.starts[size] == n);
+        for (int r = 0; r < size; r++) {
+          int64_t work = 0, most = all / size + 1 + (longest > 4 ? longest : 4) + size; /* a row more, and a row a part */
+          for (int64_t i = c.starts[r]; i < c.starts[r + 1]; i++) work += 1 + length_of(&c, i);
+          CHECKF(c.starts[r] < c.starts[r + 1] && work <= most, "n %lld, part %d of %d: %lld of %lld steps",
+                 (long long)n, r, size, (long long)work, (long long)all);
+        }
+      }
+}
+
+typedef struct numbers {
+  double sum[MOST_PARTS][2], largest[MOST_PARTS];
+  int64_t count[MOST_PARTS];
+  wr_status agreed[MOST_PARTS], none[MOST_PARTS], column[MOST_PARTS];
+  char message[MOST_PARTS][200];
+} numbers;
+
+static void exchange_numbers(wr_comm *comm, void *context) {
+  numbers *n = context;
+  int r = comm->rank;
+  double sum[] = {r == 0 ? 1 : 0x1p-53, r}, largest = r == 1 ? NAN : r;
+  int64_t count = -r, starts[] = {0, 1, 2, 3};
+  wr_csr *part;
+  (void)wr_comm_sum(comm, sum, 2);
+  memcpy(n->sum[r], sum, sizeof sum);
+  (void)wr_comm_max(comm, &largest, 1);
+  (void)wr_comm_max_counts(comm, &count, 1);
+  n->largest[r] = largest, n->count[r] = count;
+  n->none[r] = wr_comm_agree(comm, WR_OK);
+  n->agreed[r] = wr_comm_agree(comm, r > 0 ? wr_fail(WR_ENOMEM, "part %d has no memory", r) : WR_OK);
+  snprintf(n->message[r], sizeof *n->message, "%.199s", wr_status_message());
+  if (wr_csr_create(1, 3, 1, 1, &part) != WR_OK) return;
+  part->row_ptr[1] = 1, part->col[0] = r == 2 ? 3 : r, part->val[0] = 1;
+  n->column[r] = wr_halo_make(comm, starts, NULL, part);
+  wr_csr_free(part);
+}
+
+static void test_numbers(void) {
+  numbers n;
+  CASE("numbers of three parts");
+  in_parts(3, exchange_numbers, &n);
+  for (int r = 0; r < 3; r++) {
+    CHECK(n.sum[r][0] == 1 && n.sum[r][1] == 3); /* by rank: each addend of 2^-53 is lost */
+    CHECK(isnan(n.largest[r]) && n.count[r] == 0);
+    CHECK(n.none[r] == WR_OK && n.agreed[r] == WR_ENOMEM && strcmp(n.message[r], "part 1 has no memory") == 0);
+    CHECK(n.column[r] == WR_EINPUT);
+  }
+}
+
+int main(void) {
+  test_numbers();
+  test_partition();
+  test_columns();
+  test_multiply();
+  test_symmetry();
+  return wr_test_report("test_parts");
+}
