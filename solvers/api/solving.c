@@ -59,7 +59,7 @@ wr_plan_use wr_solving_use(const wr_solving_options *o) {
 /* Whether M is applied in each iteration instead of scaling columns once: it is not diagonal, or conjugate gradients need a
  * symmetric matrix. *positive := what it found, so that the solver need not test it again. */
 static int applies_precond(const wr_solving_options *o, const wr_csr *A, int *positive) {
-  if (o->precond->diagonal == NULL) return 1;
+  if (o->precond->diagonal == NULL || A->halo) return 1;
   if (o->iterate.method) return o->iterate.method == &wr_method_cg;
   *positive = wr_is_symmetric_positive(A) ? 1 : -1;
   return *positive > 0;
@@ -99,6 +99,7 @@ void wr_solving_close(wr_solving *r) {
   forget_together(r);
   wr_bicgstab_close(&r->method);
   wr_precond_destroy(r->precond);
+  wr_csr_free(r->block);
   wr_auto_end(&r->chosen);
   wr_free(r->x);
   *r = (wr_solving){0};
@@ -111,7 +112,7 @@ static void describe_precond(const wr_system *system, const wr_precond_info *inf
   if (info->shifted > 0)
     wr_line_add(&line, "; %" PRId64 " small %s, the first in row %" PRId64, info->shifted,
                 wr_plural(info->shifted, "pivot was shifted", "pivots were shifted"),
-                wr_system_row(system, info->first_shifted) + 1);
+                wr_csr_row_number(system->A, wr_system_row(system, info->first_shifted)) + 1);
   snprintf(precond->line, sizeof precond->line, "%.*s", (int)sizeof precond->line - 1, line.text);
   precond->bytes = info->extra_bytes, precond->apply_bytes = info->apply_bytes;
 }
@@ -140,8 +141,10 @@ wr_status wr_solving_precondition(wr_solving *r, const wr_monitor *monitor, wr_r
   if (r->options.precond_auto) return wr_auto_begin(&r->chosen, r->system, r->env, precond);
   if (of->prepare == NULL || (of->diagonal && r->system->inverse_diagonal)) return WR_OK;
   PASS(wr_csr_host(r->system->matrix, r->env)); /* a device may have scaled it */
-  r->env->watch = &watch;
-  status = wr_precond_create(of, r->options.precond_knobs, r->system->matrix, r->env, &r->precond);
+  if (r->system->comm) PASS(wr_halo_block(r->system->matrix, &r->block)); /* block Jacobi: each part has its own M */
+  wr_csr *A = r->block ? r->block : r->system->matrix;
+  r->env->watch = r->system->comm ? NULL : &watch; /* one part cannot end alone */
+  status = wr_precond_create(of, r->options.precond_knobs, A, r->env, &r->precond);
   r->env->watch = NULL;
   snprintf(precond->name, sizeof precond->name, "%s", r->options.precond_text);
   if (status == WR_EUNAVAILABLE && wr_monitor_ends(monitor)) { /* the solve ends at its first check */

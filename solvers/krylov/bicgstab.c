@@ -14,6 +14,7 @@
 #include "solvers/lockstep.h"
 #include "spmv/device/vec_argument.h"
 #include "spmv/matrix/matrix_facts.h"
+#include "spmv/parts/comm.h"
 #include "spmv/plan_argument.h"
 #include "spmv/steps/bicgstabl_steps.h"
 
@@ -649,6 +650,9 @@ static int is_symmetric(wr_bicgstab *s) {
 void wr_method_choose(wr_bicgstab *s, const wr_bicgstab_options *o) {
   int may_be_cg = o->method == NULL && (s->precond == NULL || wr_precond_is_diagonal(s->precond) ||
                                         wr_precond_get_info(s->precond)->is_positive); /* else M is not known */
+  int64_t is_other = !may_be_cg; /* in any part */
+  (void)wr_comm_max_counts(s->system->comm, &is_other, 1);
+  may_be_cg = !is_other;
   s->method = o->method ? o->method : may_be_cg && is_symmetric(s) ? &wr_method_cg : &wr_method_bicgstab;
 }
 

@@ -56,8 +56,8 @@ static wr_status in_parts(wr_settings *s) {
     return wr_fail(WR_EUNAVAILABLE, "--scale equilibrate and match are for one process, not for several");
   if (s->fallback != WR_FALLBACK_NONE)
     return wr_fail(WR_EUNAVAILABLE, "--fallback direct is for one process, not for several");
-  if (s->precond != 0 || (s->precond_auto && s->precond_text))
-    return wr_fail(WR_EUNAVAILABLE, "--precond %s is for one process, not for several", s->precond_text);
+  if (s->precond_auto && s->precond_text)
+    return wr_fail(WR_EUNAVAILABLE, "--precond auto is for one process, not for several");
   s->scale = WR_SCALE_NONE, s->precond_auto = 0;
   return WR_OK;
 }

@@ -204,6 +204,22 @@ void wr_halo_free(wr_halo *h) {
   for (size_t k = 0; k < sizeof rooms / sizeof *rooms; k++) wr_free(rooms[k]);
 }
 
+wr_status wr_halo_block(const wr_csr *A, wr_csr **out) {
+  int64_t count = 0, own = A->halo->own;
+  for (int64_t k = 0; k < A->nnz; k++) count += A->col[k] < own;
+  PASS(wr_csr_create(own, own, count, A->val != NULL, out));
+  wr_csr *block = *out;
+  count = 0;
+  for (int64_t i = 0; i < own; i++) {
+    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1] && A->col[k] < own; k++, count++) {
+      block->col[count] = A->col[k];
+      if (A->val) block->val[count] = A->val[k];
+    }
+    block->row_ptr[i + 1] = count;
+  }
+  return WR_OK;
+}
+
 /* ---- using it ---- */
 
 static void pack(const wr_halo *h, const void *x, int64_t size) {

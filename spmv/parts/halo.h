@@ -55,6 +55,9 @@ static inline int64_t wr_csr_column_number(const wr_csr *A, int64_t j) {
   return j < A->halo->own ? A->halo->first + j : A->halo->global[j - A->halo->own];
 }
 
+/* *block := a copy of the part's rows without the halo's columns: a square matrix that is whole. Not collective. WR_ENOMEM */
+wr_status wr_halo_block(const wr_csr *A, wr_csr **block);
+
 /* into[count] gets the halo of x[own], both with elements of `size` bytes, 4 or 8. begin returns while elements travel: until
  * end x and into stay as they are. end takes the same arguments. Collective. */
 wr_status wr_halo_begin(wr_halo *halo, const void *x, int64_t size, void *into);

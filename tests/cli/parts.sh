@@ -45,6 +45,8 @@ solves gen:stencil:n=12 --rhs random:3
 backend=cpu_bsr
 solves gen:fem:n=5
 backend=cpu_csr
+for precond in jacobi ilu0 ilut; do solves gen:stencil:n=12,convection=0 --precond $precond; done
+solves gen:stencil:n=12 --precond ilu0
 solves gen:saddle:n=12 # each process needs most of x
 solves gen:jump:n=12   # restarts
 
@@ -94,7 +96,7 @@ together 3 2 "$work/none.wrm"
 one_sentence 'none.wrm'
 
 # What is for one process.
-for options in '--precond ilu0' '--scale match' '--fallback direct' '--repeat 2' '-k cpu_csr,reference' '-k auto' '-d cuda' \
+for options in '--precond auto' '--scale match' '--fallback direct' '--repeat 2' '-k cpu_csr,reference' '-k auto' '-d cuda' \
   "--save-binary $work/a.wrm" "--check $work/x.mtx" "--report $work/a.html"; do
   # shellcheck disable=SC2086
   together 4 2 $options gen:stencil:n=8
