@@ -66,7 +66,7 @@ Q := $(if $(V),,@)
 SAY := @$(if $(V),:,printf '  %-5s %s\n')
 
 .PHONY: all demo check check-gpu check-asan check-tsan check-deps fuzz fuzzers bench bench-io bench-parts bench-all format lint longest deps new-backend clean help FORCE
-all: programs libraries
+all: programs mpi-programs libraries
 
 # --- What this machine has ------------------------------------------------------------------------------------------------
 # found.mk is made anew when it was made for other settings, or when it lacks something that may have been installed since.
@@ -129,7 +129,6 @@ SIMT_TESTS := test_vec test_vec_fused test_sort test_resident test_resident_join
   test_fused_many test_choose
 SIMT_CONFORMANCE := test_conformance_small test_conformance_large
 SIMT_PROGRAMS := $(PROGRAMS:$(BUILD)/%=$(SIMT)/%)
-SIMT_MPI_PROGRAMS := $(MPI_PROGRAMS:$(BUILD)/%=$(SIMT)/%)
 endif
 
 objects_of = $(1:%=$(BUILD)/obj/%.o)
@@ -184,8 +183,9 @@ $(eval $(call stamp,$(SIMT)/members,$$(SIMT_OBJECTS)))
 
 # --- Building -------------------------------------------------------------------------------------------------------------
 
-.PHONY: programs tests
-programs: $(PROGRAMS) $(MPI_PROGRAMS)
+.PHONY: programs mpi-programs tests
+programs: $(PROGRAMS)
+mpi-programs: $(MPI_PROGRAMS)
 tests: $(TEST_PROGRAMS)
 
 $(BUILD)/obj/%.c.o: %.c $(BUILD)/flags
@@ -267,16 +267,12 @@ SIMT_KERNEL_MAINS := $(if $(SIMT_TESTS),$(KERNEL_TESTS) $(wildcard tests/simt/te
 SIMT_TEST_PROGRAMS := $(call simt_test,$(SIMT_TEST_MAINS) $(SIMT_KERNEL_MAINS))
 $(foreach main,$(MAINS),$(eval \
   $(call simt_program,$(main:solvers/program/%_main.c=$(SIMT)/%),$(call objects_of,$(main) $(COMM_ALONE)))))
-$(foreach main,$(if $(FOUND_MPI_LIBRARIES),$(MAINS)),$(eval \
-  $(call simt_program,$(main:solvers/program/%_main.c=$(SIMT)/%-mpi),$(call objects_of,$(main) $(COMM_MPI)))))
 $(foreach main,$(SIMT_TEST_MAINS),$(eval \
   $(call simt_program,$(call simt_test,$(main)),$(call objects_of,$(main)) $(TEST_OBJECTS))))
 $(foreach main,$(SIMT_KERNEL_MAINS),$(eval $(call simt_program,$(call simt_test,$(main)),$(call simt_objects_of,$(main)))))
 
-$(SIMT_MPI_PROGRAMS): private LDLIBS += $(FOUND_MPI_LIBRARIES)
-
 .PHONY: simt simt-programs
-simt-programs: $(SIMT_PROGRAMS) $(SIMT_MPI_PROGRAMS)
+simt-programs: $(SIMT_PROGRAMS)
 simt: simt-programs $(SIMT_TEST_PROGRAMS) ## programs that run kernels on the CPU, in $(BUILD)/simt
 
 -include $(patsubst %.o,%.d,$(LIBRARY_OBJECTS) $(TEST_OBJECTS) $(call objects_of,$(MAINS) $(COMM_ALONE) $(COMM_MPI) $(TEST_MAINS)))
@@ -339,7 +335,7 @@ examples: $(EXAMPLES) ## the programs of examples/, in $(BUILD)/examples
 INSTALLATION = BUILD='$(BUILD)' CC='$(CC)' PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' DESTDIR='$(DESTDIR)' VERSION=$(VERSION) ABI=$(ABI) \
   PROGRAMS='$(notdir $(PROGRAMS))' MPI_PROGRAMS='$(notdir $(MPI_PROGRAMS))' HEADERS='$(notdir $(HEADERS))' PRIVATE_LIBS='-fopenmp $(strip $(ALL_LIBS))'
 
-install: programs libraries manuals ## programs, libraries, headers, man pages, completion: PREFIX=/usr/local DESTDIR=
+install: programs mpi-programs libraries manuals ## programs, libraries, headers, man pages, completion: PREFIX=/usr/local DESTDIR=
 	@$(INSTALLATION) sh tools/install_files.sh install
 
 uninstall: ## removes what install has put there
@@ -395,7 +391,7 @@ WANTED_TESTS = $(if $(TESTS),$(call tests_called,$(TESTS)),$(ALL_TESTS))
 UNKNOWN_TESTS = $(strip $(foreach name,$(TESTS),$(if $(call tests_called,$(name)),,$(name))))
 
 ifeq ($(strip $(TESTS)),)
-check: programs libraries manuals examples tests simt ## builds and runs every test, or those of TESTS; the last line sums up
+check: programs mpi-programs libraries manuals examples tests simt ## builds and runs every test, or those of TESTS; the last line sums up
 else ifeq ($(UNKNOWN_TESTS),)
 check: $(filter-out nothing,$(sort $(foreach test,$(WANTED_TESTS),$(call needs_of,$(test)))))
 endif

@@ -125,6 +125,7 @@ uninstall_all() {
   folders=
   [ ! -f "$base/$made" ] || folders=$(sort -r "$base/$made")
   contents | while read -r mode source place; do rm -f "$base/$place"; done
+  for name in $PROGRAMS; do rm -f "$base/bin/$name-mpi"; done # whether MPI was found then is not known
   rm -f "$base/$made"
   printf '%s\n' "$folders" | while IFS= read -r folder; do
     case $folder in

@@ -35,9 +35,6 @@
    .help = "the same bits from run to run and for any number of threads"},                                              \
   {.name = "tune-cache", .type = WR_OPTION_TEXT, .offset = AT(tune_cache), .argument = "FILE",                          \
    .help = WR_TUNE_CACHE_HELP},                                                                                         \
-  {.name = "patience", .type = WR_OPTION_REAL, .offset = AT(patience), .min = 0.1, .max = 1e9,                           \
-   .value = WR_DEFAULT_PATIENCE, .argument = "SECONDS",                                                                 \
-   .help = "in several processes (mpirun): how long one waits for the others before it ends all, exit code 9"},         \
   {.name = "no-graph", .type = WR_OPTION_FLAG, .offset = AT(no_graph),                                                  \
    .help = "the host launches each iteration; a GPU does not repeat them by itself"},                                   \
   {.name = "no-resident", .type = WR_OPTION_FLAG, .offset = AT(no_resident),                                            \
@@ -134,6 +131,9 @@ const wr_option wr_pagerank_table[] = {
 
 const wr_option wr_bicgstab_table[] = {
     RUN_OPTIONS("f32|f64", "type of vectors and stored values; sums are f64 always"),
+    {.name = "patience", .type = WR_OPTION_REAL, .offset = AT(patience), .min = 0.1, .max = 1e9,
+     .value = WR_DEFAULT_PATIENCE, .argument = "SECONDS",
+     .help = "of several processes (mpirun): how long one waits for the others before it ends all, exit code 9"},
     {.name = "rhs-file", .letter = 'b', .type = WR_OPTION_TEXT, .offset = AT(rhs), .argument = "FILE",
      .group = "The method",
      .help = "right-hand side; the columns of a Matrix Market or NumPy array n x k are as many, which share what is "

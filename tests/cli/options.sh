@@ -46,7 +46,8 @@ duplicates - sum plain
 seeds - $work/graph.el quoted
 top - 3 plain
 stop - change plain"
-bicgstab_options="rhs-file b $vector quoted
+bicgstab_options="patience - 2.5 plain
+rhs-file b $vector quoted
 rhs - random:7 quoted
 precond - ilu0:order=given quoted
 method - idr plain

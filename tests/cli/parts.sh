@@ -1,6 +1,7 @@
 #!/bin/sh
 # Several processes of bicgstab over MPI: their answers by the check of one process, the same bits from run to run, what they
 # refuse, and that the failure of one ends all with one sentence.
+# Needs: programs mpi-programs
 . tests/cli/lib.sh
 
 launcher=$(command -v mpirun)
@@ -8,6 +9,8 @@ if [ -z "$launcher" ] || [ ! -x "$BUILD/bicgstab-mpi" ]; then
   skip 1 'no mpirun here, or a build without MPI'
   report
 fi
+# MPI itself leaks in modules that it has unloaded at the end; test_parts looks for leaks of windrow's.
+export ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0"
 # Tests may run as root, in containers, and on fewer processors than processes.
 together() { # exit code, processes, arguments of bicgstab...
   wanted=$1 processes=$2
@@ -124,9 +127,13 @@ for program in pagerank spmv; do
 done
 
 # One of two processes has no memory for its rows.
-call 6 timeout 120 "$launcher" --allow-run-as-root --oversubscribe -n 1 "$BUILD/bicgstab" gen:stencil:n=120 : \
-  -n 1 sh -c "ulimit -v 400000; exec $BUILD/bicgstab gen:stencil:n=120"
-one_sentence 'out of memory'
+if sh -c "ulimit -v 400000 && '$BUILD/bicgstab' --version" >"$work/version" 2>&1; then
+  call 6 timeout 120 "$launcher" --allow-run-as-root --oversubscribe -n 1 "$BUILD/bicgstab" gen:stencil:n=120 : \
+    -n 1 sh -c "ulimit -v 400000; exec $BUILD/bicgstab gen:stencil:n=120"
+  one_sentence 'out of memory'
+else
+  skip 3 'the program does not start in little memory, as under a sanitizer'
+fi
 
 # One of three processes stops: the one of the last number in /proc.
 stopped() { # what to do to the process, exit code
