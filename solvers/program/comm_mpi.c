@@ -118,6 +118,7 @@ wr_status wr_comm_mpi_begin(char **argv, wr_comm **out) {
   MPI_Comm_rank(MPI_COMM_WORLD, &comm->rank);
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
   MPI_Comm_size(machine, &comm->neighbours);
+  MPI_Comm_rank(machine, &comm->neighbour);
   MPI_Comm_free(&machine);
   MPI_Comm_dup(MPI_COMM_WORLD, &s->world);
   MPI_Comm_dup(MPI_COMM_WORLD, &s->ending);

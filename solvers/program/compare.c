@@ -412,8 +412,8 @@ static wr_status run_one(wr_comparison *c, int index) {
   int built = choice->backend->plan != NULL;
   wr_ledger_stop(c->process);
   TRY(check_device(c, choice->backend));
-  if (built) TRY(wr_comparison_open_place(c, place));
-  if (built && place == WR_CUDA) TRY(upload_matrix(c));
+  if (built) TRY(wr_comm_agree(c->comm, wr_comparison_open_place(c, place)));
+  if (built && place == WR_CUDA && c->comm == NULL) TRY(upload_matrix(c)); /* plans of parts upload their pieces */
   if (built) measure_bandwidth(c, place);
   wr_ledger_stop(c->process);
   wr_ledger_add(&run->ledger, c->process);

@@ -87,8 +87,7 @@ static wr_status check_parts(job *j) {
     const char *name;
     int given;
   } others[] = {{"check", s->check != NULL}, {"report", s->report != NULL}, {"save-binary", s->save_binary != NULL},
-                {"seeds", s->seeds != NULL}, {"tune-cache", s->tune_cache != NULL}, {"repeat", s->repeat > 1},
-                {"device cuda", s->device == WR_DEVICE_CUDA}};
+                {"seeds", s->seeds != NULL}, {"tune-cache", s->tune_cache != NULL}, {"repeat", s->repeat > 1}};
   if (j->comm == NULL) return WR_OK;
   if (j->program->in_parts == NULL)
     return wr_fail(WR_EUNAVAILABLE, "%s does not run in several processes: start one", j->program->name);
@@ -98,7 +97,8 @@ static wr_status check_parts(job *j) {
   if (s->backends && (strchr(s->backends, ',') || wr_choice_is_auto(s->backends)))
     return wr_fail(WR_EUNAVAILABLE, "-k %s: several processes take one backend by its name", s->backends);
   j->comm->patience = s->patience;
-  s->device = WR_DEVICE_CPU, s->no_graph = s->no_resident = 1;
+  if (s->device == WR_DEVICE_AUTO) s->device = WR_DEVICE_CPU;
+  s->device_number += j->comm->neighbour, s->no_graph = s->no_resident = 1;
   if (!is_first(j)) s->quiet = 1;
   return j->program->in_parts(s);
 }
@@ -544,10 +544,13 @@ static wr_status work(job *j) {
   note_extent(j);
   j->automatic = wr_choice_is_auto(j->settings.backends);
   j->by_default = j->settings.backends == NULL || j->automatic;
-  TRY(j->by_default ? choose_backend(j, begin_device) : wr_choices_parse(j->settings.backends, j->choices, &c->count));
-  TRY(check_choices(j));
+  status =
+      j->by_default ? choose_backend(j, begin_device) : wr_choices_parse(j->settings.backends, j->choices, &c->count);
+  TRY(wr_comm_agree(j->comm, status));
+  TRY(wr_comm_agree(j->comm, check_choices(j)));
   TRY(prepare_problem(j));
-  if (j->by_default) TRY(choose_backend(j, open_device)); /* now its sizes are known, and whether the device works */
+  /* Now its sizes are known, and whether the device works. */
+  if (j->by_default) TRY(wr_comm_agree(j->comm, choose_backend(j, open_device)));
   /* Without a GPU in the machine this needs no message. */
   if (j->by_default && c->env_error[WR_CUDA].status != WR_OK && !j->settings.quiet && wr_machine_has_gpu("/dev"))
     wr_text_message(stderr, "%s: computing on the CPU with cpu_csr: %s", j->program->name, c->env_error[WR_CUDA].text);

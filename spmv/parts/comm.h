@@ -24,7 +24,8 @@ struct wr_comm_ops;
 typedef struct wr_comm {
   const struct wr_comm_ops *ops;
   int rank, size;  /* the number of this part, from 0, and how many there are */
-  int neighbours;  /* parts on this machine, this one included                */
+  int neighbours;  /* parts on this machine, this one included ...            */
+  int neighbour;   /* ... and the number of this one among them               */
   double patience; /* seconds that a call waits for the other parts           */
   double waited;   /* seconds spent in calls so far                           */
   wr_error broken; /* of a call that failed: every later one fails so at once */

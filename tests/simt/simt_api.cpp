@@ -81,18 +81,23 @@ const char *cudaGetErrorName(cudaError_t error) { return errors[row_of(error)].n
 
 /* ---- The device ---- */
 
-cudaError_t cudaGetDeviceCount(int *count) { return *count = 1, cudaSuccess; }
+static int current;
+static bool is_device(int device) { return device >= 0 && device < simt_get_settings()->devices; }
+cudaError_t cudaGetDeviceCount(int *count) { return *count = simt_get_settings()->devices, cudaSuccess; }
 static bool is_lost;
 void simt_lose_device(bool lost) { is_lost = lost; }
-cudaError_t cudaSetDevice(int device) { return answer(device == 0 && !is_lost ? cudaSuccess : cudaErrorInvalidDevice); }
-cudaError_t cudaGetDevice(int *device) { return *device = 0, cudaSuccess; }
+cudaError_t cudaSetDevice(int device) {
+  if (!is_device(device) || is_lost) return answer(cudaErrorInvalidDevice);
+  return current = device, cudaSuccess;
+}
+cudaError_t cudaGetDevice(int *device) { return *device = current, cudaSuccess; }
 cudaError_t cudaDriverGetVersion(int *version) { return *version = CUDART_VERSION, cudaSuccess; }
 cudaError_t cudaRuntimeGetVersion(int *version) { return *version = CUDART_VERSION, cudaSuccess; }
 cudaError_t cudaDeviceSynchronize(void) { return cudaSuccess; }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int device) {
   static const char name[] = "no card: the CPU in its place";
-  if (device != 0) return answer(cudaErrorInvalidDevice);
+  if (!is_device(device)) return answer(cudaErrorInvalidDevice);
   memset(p, 0, sizeof *p);
   memcpy(p->name, name, sizeof name);
   p->totalGlobalMem = simt_memory_total();

@@ -1,0 +1,48 @@
+#!/bin/sh
+# Two processes of bicgstab over MPI, each with a card of its own, which is the CPU: backends of a GPU in parts. The answers are
+# checked by one process.
+# Needs: programs simt-mpi
+. tests/cli/lib.sh
+
+launcher=$(command -v mpirun)
+if [ -z "$launcher" ] || [ ! -x "$BUILD/simt/bicgstab-mpi" ]; then
+  skip 1 'no mpirun here, or a build without MPI or without kernels on the CPU'
+  report
+fi
+export ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0" # as in parts.sh
+export WR_SIMT=replay=off,devices=2
+
+together() { # exit code, arguments of bicgstab...
+  wanted=$1
+  shift
+  call "$wanted" timeout 120 "$launcher" --allow-run-as-root --oversubscribe -n 2 "$BUILD/simt/bicgstab" -d cuda "$@"
+}
+
+solves() { # options..., matrix
+  rm -f "$work/x.mtx"
+  together 0 -q -o "$work/x.mtx" "$@"
+  is_empty "$err"
+}
+
+for backend in csr_thread csr_warp merbit sell_coded; do
+  for precision in f64 f32; do
+    solves -k $backend -p $precision gen:stencil:n=8
+    run 0 bicgstab -q -p $precision --check "$work/x.mtx" gen:stencil:n=8
+  done
+done
+solves --precond ilu0 gen:stencil:n=8,convection=0
+run 0 bicgstab -q --check "$work/x.mtx" gen:stencil:n=8,convection=0
+solves -k merbit --method idr gen:saddle:n=6
+run 0 bicgstab -q --check "$work/x.mtx" gen:saddle:n=6
+
+# Fewer cards than processes.
+export WR_SIMT=replay=off
+for backend in '' '-k csr_warp'; do
+  # shellcheck disable=SC2086
+  together 4 $backend gen:stencil:n=8
+  says "$err" 'there is no CUDA device 1: this machine has 1'
+  [ "$(grep -c '^bicgstab: ' "$err")" = 1 ]
+  expect 'not exactly one process says why'
+done
+
+report
