@@ -214,7 +214,7 @@ static wr_status make_room(build *b) {
   int64_t nnz = 0;
   for (int64_t i = 0; i < b->rows; i++) nnz += b->length[i];
   PASS(wr_csr_create(b->rows, b->shape.n, nnz, b->family->with_values, &b->A));
-  b->A->symmetric = b->shape.symmetric;
+  b->A->symmetric = b->shape.symmetric && b->rows == b->shape.n;
   for (int64_t i = 0; i < b->rows; i++) b->A->row_ptr[i + 1] = b->A->row_ptr[i] + b->length[i];
   return WR_OK;
 }

@@ -295,7 +295,41 @@ static void test_merge(void) {
   }
 }
 
+/* Rows of A from `first` on are those of B, and their lengths are as told. */
+static int has_rows(const wr_csr *A, int64_t first, const wr_csr *B, const int64_t *row_ptr) {
+  int64_t entry = A->row_ptr[first];
+  if (B->ncols != A->ncols || (B->val == NULL) != (A->val == NULL)) return 0;
+  for (int64_t i = 0; i <= B->nrows; i++)
+    if (B->row_ptr[i] != A->row_ptr[first + i] - entry || B->row_ptr[i] != row_ptr[i]) return 0;
+  if (memcmp(A->col + entry, B->col, (size_t)B->nnz * sizeof *B->col) != 0) return 0;
+  return A->val == NULL || memcmp(A->val + entry, B->val, (size_t)B->nnz * sizeof *B->val) == 0;
+}
+
+static void test_rows(void) {
+  for (int m = 0; m < SMALL; m++) {
+    wr_csr *A = NULL;
+    int64_t row_ptr[30001];
+    CASE(small[m]);
+    CHECK_OK(wr_generate(small[m], 1, &A));
+    const int64_t cuts[] = {0, 1, A->nrows / 3, A->nrows / 2, A->nrows - 1, A->nrows};
+    for (int c = 0; c < 5; c++) {
+      wr_csr *B = NULL;
+      CHECK_OK(wr_generate_rows(small[m], 2, cuts[c], cuts[c + 1], &B));
+      CHECK_OK(wr_generate_lengths(small[m], 2, cuts[c], cuts[c + 1], row_ptr));
+      CHECKF(B && has_rows(A, cuts[c], B, row_ptr), "rows from %lld on", (long long)cuts[c]);
+      wr_csr_free(B);
+    }
+    for (int64_t first = -1; first <= A->nrows; first += A->nrows + 1) {
+      wr_csr *B = NULL;
+      CHECK_FAILS(WR_EUSAGE, wr_generate_rows(small[m], 1, first, first + 2, &B));
+      CHECK_FAILS(WR_EUSAGE, wr_generate_lengths(small[m], 1, first, first + 2, row_ptr));
+    }
+    wr_csr_free(A);
+  }
+}
+
 int main(void) {
+  test_rows();
   test_names();
   test_errors();
   test_too_large();
