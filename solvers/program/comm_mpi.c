@@ -129,6 +129,18 @@ done:
   return status;
 }
 
+/* 1 unless another part has told this one that it speaks; then this one tells the others. Launchers may take seconds to end
+ * processes, so the time between two parts that give up is not enough. code: stays until the process ends. */
+static int claim_word(wr_comm *comm, int *code) {
+  mpi_state *s = comm->state;
+  MPI_Request request;
+  int is_taken = 0;
+  for (int k = 0; k < 1000 && !is_taken; k++) MPI_Iprobe(MPI_ANY_SOURCE, TAG, s->ending, &is_taken, MPI_STATUS_IGNORE);
+  for (int r = 0; r < comm->size && !is_taken; r++)
+    if (r != comm->rank) MPI_Isend(code, 1, MPI_INT, r, TAG, s->ending, &request);
+  return !is_taken;
+}
+
 /* Those that have not failed wait for what may be a long output of part 0. */
 int wr_comm_mpi_end(wr_comm *comm, int code, void (*say)(void *context), void *context) {
   if (comm == NULL) {
@@ -144,7 +156,7 @@ int wr_comm_mpi_end(wr_comm *comm, int code, void (*say)(void *context), void *c
     (void)wait_for(&request, 1, seconds, &arrived);
   if (!arrived) {
     if (code == 0) code = wr_status_exit_code(wr_fail(WR_EDEVICE, "the other parts do not end"));
-    if (say) say(context);
+    if (say && claim_word(comm, &code)) say(context);
     MPI_Abort(MPI_COMM_WORLD, code);
   }
   for (int r = comm->size - 1; r >= 0; r--) {
