@@ -33,6 +33,8 @@ typedef struct wr_system {
   int64_t n_all;            /* rows of all parts                                                                   */
   double *b;                /* [n] right-hand side times 2^exponent, so that its largest element is in [1/2, 1)    */
   double *rhs;              /* [n] that of matrix: b itself without a scaling. Its largest element is in [1/2, 1)  */
+  const wr_vec *there;      /* OPTIONAL, set by a caller after b: the right-hand side as given, f64, at the place of the   */
+                            /* solve, which then need not be uploaded again                                        */
   double *guess;            /* [n] first guess of the solver's unknown u; NULL: 0                                 */
   double *inverse_diagonal; /* [n] or NULL: D = 1. D is a diagonal right preconditioner, as Jacobi's            */
   wr_scale asked;           /* how it was to be scaled                                                            */

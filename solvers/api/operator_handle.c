@@ -12,6 +12,7 @@ struct wr_operator {
   wr_session session;
   wr_plan *plan;
   wr_vec x, y;
+  wr_vec given_x, given_y; /* f64, where x and y are not and a caller's are on a device; not allocated before */
 };
 
 static wr_status build(const char *function, const wr_matrix *A, const wr_operator_options *o, wr_operator *op) {
@@ -51,7 +52,8 @@ done:
 void wr_operator_free(wr_operator *op) {
   if (op == NULL) return;
   wr_env *env = &op->session.env;
-  if (env->ops) env->ops->release(env, &op->x), env->ops->release(env, &op->y);
+  wr_vec *const vectors[] = {&op->x, &op->y, &op->given_x, &op->given_y};
+  for (int k = 0; env->ops && k < 4; k++) env->ops->release(env, vectors[k]);
   wr_plan_destroy(op->plan);
   wr_csr_device_free(op->rows.device);
   wr_session_close(&op->session);
@@ -59,16 +61,53 @@ void wr_operator_free(wr_operator *op) {
   wr_free(op);
 }
 
+static wr_status check_apply(const char *function, const wr_operator *op, double alpha, const double *x, double beta,
+                             const double *y) {
+  if (op == NULL) return wr_refuse(function, "op is NULL");
+  if (!isfinite(alpha)) return wr_refuse(function, "alpha is %g", alpha);
+  if (x == NULL) return wr_refuse(function, "x is NULL");
+  if (!isfinite(beta)) return wr_refuse(function, "beta is %g", beta);
+  if (y == NULL) return wr_refuse(function, "y is NULL");
+  return x == y ? wr_refuse(function, "x and y are one array") : WR_OK;
+}
+
+static wr_status multiply(wr_operator *op, double alpha, double beta) {
+  return wr_plan_apply(op->plan, &(wr_apply){.alpha = alpha, .beta = beta, .x = &op->x, .y = &op->y});
+}
+
 wr_status wr_operator_apply(wr_operator *op, double alpha, const double *x, double beta, double *y) {
-  WR_NEED(op);
-  WR_REFUSE_IF(!isfinite(alpha), "alpha is %g", alpha);
-  WR_NEED(x);
-  WR_REFUSE_IF(!isfinite(beta), "beta is %g", beta);
-  WR_NEED(y);
-  WR_REFUSE_IF(x == y, "x and y are one array");
+  PASS(check_apply(__func__, op, alpha, x, beta, y));
   wr_env *env = &op->session.env;
   PASS(env->ops->upload(env, &op->x, x));
   if (beta != 0) PASS(env->ops->upload(env, &op->y, y));
-  PASS(wr_plan_apply(op->plan, &(wr_apply){.alpha = alpha, .beta = beta, .x = &op->x, .y = &op->y}));
+  PASS(multiply(op, alpha, beta));
   return env->ops->download(env, &op->y, y);
+}
+
+/* v := a caller's array on the device, through `given` where v is not f64. */
+static wr_status take(wr_env *env, const double *address, wr_vec *given, wr_vec *v) {
+  if (v->type == WR_F64) return env->ops->take(env, v, address);
+  PASS(env->ops->take(env, given, address));
+  return env->ops->recast(env, &(wr_recast){.in = {given}, .c = {1}, .out = v});
+}
+
+static wr_status give(wr_env *env, const wr_vec *v, wr_vec *given, double *address) {
+  if (v->type == WR_F64) return env->ops->give(env, v, address);
+  PASS(env->ops->recast(env, &(wr_recast){.in = {v}, .c = {1}, .out = given}));
+  return env->ops->give(env, given, address);
+}
+
+wr_status wr_operator_apply_device(wr_operator *op, double alpha, const double *x, double beta, double *y) {
+  static const char *const names[] = {"x", "y"};
+  const double *const arrays[] = {x, y};
+  PASS(check_apply(__func__, op, alpha, x, beta, y));
+  PASS(wr_session_check_arrays(__func__, &op->session, 2, arrays, names));
+  wr_env *env = &op->session.env;
+  int is_f64 = env->type == WR_F64;
+  if (!is_f64 && op->given_x.id == 0) PASS(env->ops->alloc(env, op->x.n, WR_F64, "a vector", &op->given_x));
+  if (!is_f64 && op->given_y.id == 0) PASS(env->ops->alloc(env, op->y.n, WR_F64, "a vector", &op->given_y));
+  PASS(take(env, x, &op->given_x, &op->x));
+  if (beta != 0) PASS(take(env, y, &op->given_y, &op->y));
+  PASS(multiply(op, alpha, beta));
+  return give(env, &op->y, &op->given_y, y);
 }

@@ -196,6 +196,18 @@ wr_status wr_session_plan(wr_session *s, wr_csr *A, const wr_plan_use *use, cons
   return WR_OK;
 }
 
+wr_status wr_session_check_arrays(const char *function, wr_session *s, int count, const double *const *arrays,
+                                  const char *const *names) {
+  wr_status status = WR_OK;
+  if (wr_backend_default(WR_CUDA) == NULL)
+    return wr_fail(WR_EUNAVAILABLE, "%s: this build has no CUDA parts, and so no arrays on a GPU", function);
+  if (s->env.place != WR_CUDA)
+    return wr_refuse(function, "it was made for the CPU: with options->device \"cuda\" it takes arrays on a GPU");
+  for (int k = 0; k < count && status == WR_OK; k++)
+    if (arrays[k]) status = s->env.ops->check_address(&s->env, arrays[k], names[k]);
+  return status == WR_OK ? WR_OK : wr_fail(status, "%s: %s", function, wr_status_message());
+}
+
 void wr_session_close(wr_session *s) {
   wr_choice_free(&s->choice);
   wr_env_close(&s->env);

@@ -104,6 +104,11 @@ wr_status wr_session_plan(wr_session *session, wr_csr *A, const wr_plan_use *use
                           wr_plan **plan);
 void wr_session_close(wr_session *session); /* a zeroed one is fine */
 
+/* WR_OK if the session computes on a device, of which arrays[count] then are addresses, by their names: WR_EUSAGE otherwise;
+ * WR_EUNAVAILABLE in a build without CUDA. An address that is NULL is passed over. */
+wr_status wr_session_check_arrays(const char *function, wr_session *session, int count, const double *const *arrays,
+                                  const char *const *names);
+
 /* Sets OpenMP's number of threads in the calling thread for work on so many entries. *before := what it was, which
  * wr_threads_leave restores (0: it does nothing); *threads 0 := all. WR_EUSAGE for what is no number of threads, naming the
  * member. */

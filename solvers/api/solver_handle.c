@@ -26,6 +26,8 @@ struct wr_solver {
   wr_listener listener;
   wr_precondition_function *function; /* M of the caller's; NULL: none */
   double *r, *z;                      /* [n] its arguments                                     */
+  wr_vec given;                       /* [n] f64, for b and x on a device; not allocated before */
+  double *fetched;                    /* [n] b, and then x, of given                           */
   const double *x0;                   /* [n] of the options                                    */
   int verify;                         /* of WR_VERIFY_WORDS                                    */
   double prepare_seconds;
@@ -185,6 +187,7 @@ wr_status wr_solver_new(const wr_matrix *A, const wr_solve_options *options, wr_
 void wr_solver_free(wr_solver *s) {
   if (s == NULL) return;
   wr_solving_close(&s->solving);
+  if (s->session.env.ops) s->session.env.ops->release(&s->session.env, &s->given);
   wr_plan_destroy(s->plan);
   wr_system_free(&s->system);
   wr_csr_device_free(s->rows.device);
@@ -192,6 +195,7 @@ void wr_solver_free(wr_solver *s) {
   wr_matrix_free(s->A);
   wr_free(s->r);
   wr_free(s->z);
+  wr_free(s->fetched);
   wr_free(s);
 }
 
@@ -216,12 +220,47 @@ done:
 typedef struct columns {
   wr_solver *solver;
   int64_t count, ldb;
-  const double *b, *x0;
+  const double *b, *x0; /* x0 is on the host */
+  int on_device;        /* b and x are on the device */
 } columns;
+
+/* The host checks the answer, and so gets b, too. */
+static wr_status fetch(wr_solver *s, const double *from, double *to) {
+  const wr_vecops *ops = s->session.env.ops;
+  PASS(ops->take(&s->session.env, &s->given, from));
+  return ops->download(&s->session.env, &s->given, to);
+}
 
 static wr_status set_column(void *of, int64_t j) {
   const columns *c = of;
-  return set_rhs(c->solver, c->b + j * c->ldb, c->x0 ? c->x0 : c->solver->x0);
+  wr_solver *s = c->solver;
+  const double *b = c->b + j * c->ldb;
+  if (c->on_device) {
+    PASS(fetch(s, b, s->fetched));
+    b = s->fetched;
+  }
+  PASS(set_rhs(s, b, c->x0 ? c->x0 : s->x0));
+  s->system.there = c->on_device ? &s->given : NULL;
+  return WR_OK;
+}
+
+/* After the answer was verified on the host. */
+static wr_status give_answer(wr_solver *s, double *x) {
+  s->system.there = NULL;
+  PASS(wr_solving_place_answer(&s->solving, s->fetched, &s->given));
+  return s->session.env.ops->give(&s->session.env, &s->given, x);
+}
+
+/* Checks the addresses and makes room. */
+static wr_status begin_on_device(const char *function, wr_solver *s, const double *b, const double *x0,
+                                 const double *x) {
+  static const char *const names[] = {"b", "x0", "x"};
+  const double *const arrays[] = {b, x0, x};
+  wr_env *env = &s->session.env;
+  PASS(wr_session_check_arrays(function, &s->session, 3, arrays, names));
+  if (s->given.id) return WR_OK;
+  if (s->fetched == NULL) PASS(wr_alloc(&s->fetched, s->system.n, sizeof *s->fetched, "copies of b and x"));
+  return env->ops->alloc(env, s->system.n, WR_F64, "copies of b and x", &s->given);
 }
 
 static void fill_in(const wr_solver *s, const wr_result *found, const wr_verdict *verdict, wr_solve_result *r) {
@@ -243,7 +282,7 @@ static void fill_in(const wr_solver *s, const wr_result *found, const wr_verdict
 }
 
 /* One right-hand side, of which the trace gets the same column. */
-static wr_status solve_one(const char *function, wr_solver *s, columns *all, int64_t column, double *x,
+static wr_status solve_one(const char *function, wr_solver *s, columns *all, int64_t column, double *to,
                            wr_solve_result *r) {
   wr_status status;
   wr_history *history;
@@ -251,7 +290,7 @@ static wr_status solve_one(const char *function, wr_solver *s, columns *all, int
   wr_verdict verdict = {.level = WR_VERIFY_OFF};
   wr_env *env = &s->session.env;
   int before;
-  double begin = wr_clock(), moved;
+  double begin = wr_clock(), moved, *x = all->on_device ? s->fetched : to;
   const wr_sides sides = {.count = all->count, .set = set_column, .of = all};
   TRY(wr_threads_enter(function, "options->threads", s->rows.nnz, &s->threads, &before));
   TRY(wr_trace_begin(s->listener.trace, column, &history));
@@ -269,7 +308,11 @@ static wr_status solve_one(const char *function, wr_solver *s, columns *all, int
   double full = wr_solving_verify_seconds(s->rows.nrows, s->rows.nnz, omp_get_max_threads());
   wr_verified level = wr_level_choose(s->verify, full, since - begin);
   TRY(wr_solving_verify(&s->solving, x, level, WR_VERIFY_SAMPLE_ROWS, &verdict));
-  r->verify_seconds = wr_clock() - since;
+  r->verify_seconds = wr_clock() - since, since = wr_clock();
+  if (all->on_device) {
+    TRY(give_answer(s, to));
+    r->transfer_seconds += wr_clock() - since;
+  }
   fill_in(s, &found, &verdict, r);
   r->total_seconds = wr_clock() - begin + moved;
   wr_listener_say(&s->listener, "%s", found.changes);
@@ -298,25 +341,51 @@ wr_status wr_solver_solve(wr_solver *solver, const double *b, const double *x0, 
   return status;
 }
 
-wr_status wr_solver_solve_many(wr_solver *solver, int64_t count, const double *b, int64_t ldb, double *x, int64_t ldx,
-                               wr_solve_result *results) {
-  wr_error first = {.status = WR_OK};
+wr_status wr_solver_solve_device(wr_solver *solver, const double *b, const double *x0, double *x,
+                                 wr_solve_result *result) {
+  wr_status status;
+  double *guess = NULL;
+  wr_solve_result r = {0};
   WR_NEED(solver);
-  WR_REFUSE_IF(count < 1, "count is %lld", (long long)count);
   WR_NEED(b);
   WR_NEED(x);
-  WR_REFUSE_IF(ldb < solver->system.n, "ldb is %lld, less than the %lld rows", (long long)ldb,
-               (long long)solver->system.n);
-  WR_REFUSE_IF(ldx < solver->system.n, "ldx is %lld, less than the %lld rows", (long long)ldx,
-               (long long)solver->system.n);
-  PASS(wr_struct_check(__func__, "results", results));
+  TRY(wr_struct_check(__func__, "result", result));
+  TRY(begin_on_device(__func__, solver, b, x0, x));
+  wr_listener_begin(&solver->listener);
+  if (x0) {
+    TRY(wr_alloc(&guess, solver->system.n, sizeof *guess, "the first guess"));
+    TRY(fetch(solver, x0, guess));
+  }
+  columns one = {.solver = solver, .count = 1, .b = b, .x0 = guess, .on_device = 1};
+  status = solve_one(__func__, solver, &one, 0, x, &r);
+  wr_struct_give(result, &r, sizeof r);
+done:
+  wr_free(guess);
+  return status;
+}
+
+static wr_status check_many(const char *function, const wr_solver *s, int64_t count, const double *b, int64_t ldb,
+                            const double *x, int64_t ldx, const wr_solve_result *results) {
+  if (s == NULL) return wr_refuse(function, "solver is NULL");
+  long long n = (long long)s->system.n;
+  if (count < 1) return wr_refuse(function, "count is %lld", (long long)count);
+  if (b == NULL) return wr_refuse(function, "b is NULL");
+  if (x == NULL) return wr_refuse(function, "x is NULL");
+  if (ldb < n) return wr_refuse(function, "ldb is %lld, less than the %lld rows", (long long)ldb, n);
+  if (ldx < n) return wr_refuse(function, "ldx is %lld, less than the %lld rows", (long long)ldx, n);
+  return wr_struct_check(function, "results", results);
+}
+
+static wr_status solve_many(const char *function, columns *all, double *x, int64_t ldx, wr_solve_result *results) {
+  wr_error first = {.status = WR_OK};
+  wr_solver *solver = all->solver;
+  const int64_t count = all->count;
   const size_t size = results->size; /* of the caller's structs, which is their distance */
   wr_listener_begin(&solver->listener);
-  columns all = {.solver = solver, .count = count, .ldb = ldb, .b = b};
   for (int64_t j = 0; j < count; j++) {
     wr_solve_result r = {0};
     char *to = (char *)results + (size_t)j * size;
-    wr_status status = solve_one(__func__, solver, &all, j, x + j * ldx, &r);
+    wr_status status = solve_one(function, solver, all, j, x + j * ldx, &r);
     memcpy(to, &size, sizeof size);
     wr_struct_give(to, &r, sizeof r);
     if (first.status == WR_OK) (void)wr_error_keep(&first, status);
@@ -325,6 +394,20 @@ wr_status wr_solver_solve_many(wr_solver *solver, int64_t count, const double *b
   wr_solving_describe_sides(&solver->solving, text, sizeof text);
   if (count > 1) wr_listener_say(&solver->listener, "%lld right-hand sides: %s", (long long)count, text);
   return wr_error_raise(&first);
+}
+
+wr_status wr_solver_solve_many(wr_solver *solver, int64_t count, const double *b, int64_t ldb, double *x, int64_t ldx,
+                               wr_solve_result *results) {
+  PASS(check_many(__func__, solver, count, b, ldb, x, ldx, results));
+  return solve_many(__func__, &(columns){.solver = solver, .count = count, .ldb = ldb, .b = b}, x, ldx, results);
+}
+
+wr_status wr_solver_solve_many_device(wr_solver *solver, int64_t count, const double *b, int64_t ldb, double *x,
+                                      int64_t ldx, wr_solve_result *results) {
+  PASS(check_many(__func__, solver, count, b, ldb, x, ldx, results));
+  PASS(begin_on_device(__func__, solver, b, NULL, x));
+  columns all = {.solver = solver, .count = count, .ldb = ldb, .b = b, .on_device = 1};
+  return solve_many(__func__, &all, x, ldx, results);
 }
 
 /* ---- in one call ---- */

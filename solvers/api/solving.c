@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "config/defaults.h"
+#include "config/elements.h"
 #include "config/memory.h"
 #include "config/text.h"
 #include "solvers/direct.h"
@@ -319,6 +320,15 @@ wr_status wr_solving_answer(wr_solving *r, double *x) {
   PASS(wr_bicgstab_download(&r->method, x, NULL));
   wr_system_unscale(r->system, x);
   return WR_OK;
+}
+
+wr_status wr_solving_place_answer(wr_solving *r, const double *x, wr_vec *to) {
+  const wr_system *s = r->system;
+  const wr_scale_factor power = wr_scale_of(-s->exponent - s->rhs_exponent);
+  int is_there = r->x == NULL && !r->method.refined && s->scaling.done == WR_SCALE_NONE &&
+                 s->inverse_diagonal == NULL && power.unit != 0;
+  if (!is_there) return r->env->ops->upload(r->env, to, x);
+  return r->env->ops->recast(r->env, &(wr_recast){.in = {&r->method.x}, .c = {power.unit}, .out = to});
 }
 
 wr_status wr_solving_verify(wr_solving *r, const double *x, wr_verified level, int64_t rows, wr_verdict *verdict) {

@@ -94,6 +94,10 @@ wr_status wr_solving_run(wr_solving *r, const wr_monitor *monitor, wr_result *re
 /* x[n] := the answer of the last run. */
 wr_status wr_solving_answer(wr_solving *r, double *x);
 
+/* to (f64) := that answer, x[n] on the host, at the place of the solve: from the iterate there where it is the answer but for a
+ * power of two, which gives the same bits. */
+wr_status wr_solving_place_answer(wr_solving *r, const double *x, wr_vec *to);
+
 /* Checks that answer as wr_verify_system does, with measure, limit and attainable relative to ||b||. */
 wr_status wr_solving_verify(wr_solving *r, const double *x, wr_verified level, int64_t rows, wr_verdict *verdict);
 

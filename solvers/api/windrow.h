@@ -210,6 +210,16 @@ wr_status wr_solver_solve(wr_solver *solver, const double *b, const double *x0, 
 wr_status wr_solver_solve_many(wr_solver *solver, int64_t count, const double *b, int64_t ldb, double *x, int64_t ldx,
                                wr_solve_result *results);
 
+/* The same two with arrays on the GPU that the solver computes on: b, x0 and x are addresses there, of cudaMalloc or managed
+ * memory. They are read after all work that was begun on the default stream, and x is complete on return. The host checks the
+ * answer, so it gets a copy of b and of x; nothing goes back to the GPU but x0, and x where rows and columns were scaled or the
+ * residual was refined. WR_EUSAGE: the solver was made for the CPU, or an array is in the host's memory or on another GPU.
+ * WR_EUNAVAILABLE: a build without CUDA. */
+wr_status wr_solver_solve_device(wr_solver *solver, const double *b, const double *x0, double *x,
+                                 wr_solve_result *result);
+wr_status wr_solver_solve_many_device(wr_solver *solver, int64_t count, const double *b, int64_t ldb, double *x,
+                                      int64_t ldx, wr_solve_result *results);
+
 /* ---- PageRank ---- */
 
 typedef struct wr_rank_options {
@@ -280,7 +290,7 @@ wr_status wr_rank_best(const double *scores, int64_t n, int64_t count, int64_t *
 typedef struct wr_operator_options {
   size_t size;
   const char *backend;   /* as in wr_solve_options                              */
-  const char *device;    /* "auto" (NULL) is "cpu", since vectors are the host's */
+  const char *device;    /* "auto" (NULL) is "cpu"; "cuda", "cuda:N"             */
   const char *precision; /* "f64" (NULL), "f32": of the stored values and x      */
   int threads;           /* 0: all                                              */
   int deterministic;     /* 1: the same bits in every run                       */
@@ -293,6 +303,10 @@ void wr_operator_free(wr_operator *op); /* NULL is fine */
 
 /* y[rows] := alpha A x + beta y, x[columns] another array. With beta 0 the old y is not read. */
 wr_status wr_operator_apply(wr_operator *op, double alpha, const double *x, double beta, double *y);
+
+/* The same with x and y as addresses on the GPU that the operator computes on, and without the host: as those of
+ * wr_solver_solve_device, with its errors. */
+wr_status wr_operator_apply_device(wr_operator *op, double alpha, const double *x, double beta, double *y);
 
 WR_C_END
 #endif

@@ -7,6 +7,7 @@
 
 #include "config/argument.h"
 #include "config/defaults.h"
+#include "config/elements.h"
 #include "config/memory.h"
 #include "solvers/iteration.h"
 #include "solvers/krylov/bicgstab_judge.h"
@@ -63,6 +64,14 @@ static int most_scalars(void) {
   return most;
 }
 
+wr_status wr_bicgstab_place_rhs(wr_bicgstab *s) {
+  const wr_system *system = s->system;
+  const wr_scale_factor power = wr_scale_of(system->exponent);
+  if (system->there == NULL || system->scaling.done != WR_SCALE_NONE || power.unit == 0)
+    return s->env->ops->upload(s->env, &s->b, system->rhs);
+  return s->env->ops->recast(s->env, &(wr_recast){.in = {system->there}, .c = {power.unit}, .out = &s->b});
+}
+
 wr_status wr_bicgstab_open(wr_bicgstab *s, const wr_system *system, wr_plan *plan, wr_env *env) {
   wr_status status;
   WR_NEED(s);
@@ -78,7 +87,7 @@ wr_status wr_bicgstab_open(wr_bicgstab *s, const wr_system *system, wr_plan *pla
   TRY(wr_method_place(s));
   TRY(env->ops->alloc(env, most_scalars(), WR_F64, "scalars", &s->bank));
   TRY(wr_iteration_open(env, &s->loop));
-  TRY(env->ops->upload(env, &s->b, system->rhs));
+  TRY(wr_bicgstab_place_rhs(s));
   if (system->row_weight) {
     TRY(env->ops->alloc(env, system->n, env->type, "the weights of rows", &s->weight));
     TRY(env->ops->upload(env, &s->weight, system->row_weight));
@@ -206,7 +215,7 @@ wr_status wr_bicgstab_load(wr_bicgstab *s, double *norm) {
   double bank[WR_MAX_SCALARS] = {0};
   memcpy(bank, &scalars, sizeof scalars);
   s->from_zero = s->refined = 0;
-  PASS(s->env->ops->upload(s->env, &s->b, s->system->rhs));
+  PASS(wr_bicgstab_place_rhs(s));
   PASS(s->env->ops->upload(s->env, &s->bank, bank));
   *norm = s->system->norm_b;
   if (s->system->guess == NULL) return wr_method_copy(s, &s->t, &s->b); /* x = 0 */

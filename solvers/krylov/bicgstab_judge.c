@@ -130,7 +130,7 @@ wr_status wr_bicgstab_refine(wr_bicgstab *s) {
 wr_status wr_bicgstab_forget_refinement(wr_bicgstab *s) {
   if (!s->refined) return WR_OK;
   s->refined = 0;
-  return s->env->ops->upload(s->env, &s->b, s->system->rhs);
+  return wr_bicgstab_place_rhs(s);
 }
 
 static void add_to_note(wr_result *result, const char *format, ...) WR_PRINTF(2, 3);

@@ -4,6 +4,9 @@
 
 #include "solvers/bicgstab.h"
 
+/* b := the right-hand side of the system. WR_EDEVICE */
+wr_status wr_bicgstab_place_rhs(wr_bicgstab *s);
+
 /* t := b - A x, *norm := its norm, computed by the device; infinity if an element of x is not finite, since the residual does
  * not contain elements of x with an empty column. t need not be the buffer of the next apply. WR_EDEVICE */
 wr_status wr_bicgstab_true_residual(wr_bicgstab *s, const wr_vec *x, double *norm);

@@ -372,6 +372,7 @@ static void free_rhs(wr_system *s) {
   wr_free(s->guess);
   wr_free(s->row_weight);
   s->rhs = s->b = s->guess = s->row_weight = NULL;
+  s->there = NULL;
 }
 
 wr_status wr_system_set_rhs(wr_system *system, double *b, double *guess, double atol) {

@@ -155,6 +155,12 @@ typedef struct wr_vecops {
   wr_status (*upload)(struct wr_env *env, wr_vec *v, const double *values);
   wr_status (*download)(struct wr_env *env, const wr_vec *v, double *values);
   wr_status (*fill)(struct wr_env *env, wr_vec *v, double value);
+  /* REQUIRED: arrays of a caller's own at this place, of f64, as v has to be. check_address: WR_EUSAGE if that is no memory of
+   * this very device; role says what it is. take: v := the n elements there, after all that was begun on the default stream.
+   * give: the n elements there := v, after that, too; waits */
+  wr_status (*check_address)(struct wr_env *env, const void *address, const char *role);
+  wr_status (*take)(struct wr_env *env, wr_vec *v, const double *address);
+  wr_status (*give)(struct wr_env *env, const wr_vec *v, double *address);
   /* REQUIRED. compact: *v := a vector of env's type with these elements, each 0 or more, stored in 1, 2 or 4 bytes each if
    * all are reciprocals of small integers such as out-degrees. Only `widen`, and an epilogue as its scale, may read a compact
    * vector. WR_ENOMEM. widen: to := the elements of from */

@@ -164,6 +164,50 @@ static wr_status download(wr_env *env, const wr_vec *v, double *values) {
   return wr_device_download(env, values, v->data, v->n, v->type == WR_F32 ? WR_F64_AS_F32 : WR_AS_8_BYTES);
 }
 
+/* Streams of this library do not wait for the default stream by themselves. */
+static wr_status follow_default_stream(const wr_env *env) {
+  cudaEvent_t begun = NULL;
+  PASS(WR_CUDA(cudaEventCreateWithFlags(&begun, cudaEventDisableTiming)));
+  wr_status status = WR_CUDA(cudaEventRecord(begun, cudaStreamLegacy));
+  if (status == WR_OK) status = WR_CUDA(cudaStreamWaitEvent(state_of(env)->stream, begun, 0));
+  (void)cudaEventDestroy(begun); /* once it is over */
+  return status;
+}
+
+static wr_status check_address(wr_env *env, const void *address, const char *role) {
+  cudaPointerAttributes of;
+  PASS(wr_cuda_enter(env));
+  WR_NEED(role);
+  if (address == NULL) return wr_fail(WR_EUSAGE, "%s is NULL", role);
+  PASS(WR_CUDA(cudaPointerGetAttributes(&of, address)));
+  if (of.type == cudaMemoryTypeManaged || (of.type == cudaMemoryTypeDevice && of.device == env->device)) return WR_OK;
+  if (of.type == cudaMemoryTypeDevice)
+    return wr_fail(WR_EUSAGE, "%s is on CUDA device %d, and device %d computes", role, of.device, env->device);
+  return wr_fail(WR_EUSAGE, "%s is in the memory of the host, and not of CUDA device %d", role, env->device);
+}
+
+static wr_status check_own(const wr_env *env, const wr_vec *v, const void *address) {
+  PASS(wr_cuda_enter(env));
+  PASS(wr_cuda_check_vec(env, v, "v"));
+  WR_NEED(address);
+  WR_REFUSE_IF(v->type != WR_F64 || v->reciprocal_bytes, "v is not f64");
+  return follow_default_stream(env);
+}
+
+static wr_status take(wr_env *env, wr_vec *v, const double *address) {
+  PASS(check_own(env, v, address));
+  v->writes++;
+  return WR_CUDA(cudaMemcpyAsync(v->data, address, (size_t)v->n * sizeof(double), cudaMemcpyDeviceToDevice,
+                                 state_of(env)->stream));
+}
+
+static wr_status give(wr_env *env, const wr_vec *v, double *address) {
+  PASS(check_own(env, v, address));
+  PASS(WR_CUDA(cudaMemcpyAsync(address, v->data, (size_t)v->n * sizeof(double), cudaMemcpyDeviceToDevice,
+                               state_of(env)->stream)));
+  return WR_CUDA(cudaStreamSynchronize(state_of(env)->stream));
+}
+
 static wr_status wait_cuda(wr_env *env) {
   wr_status status = wr_cuda_enter(env);
   return status == WR_OK ? WR_CUDA(cudaStreamSynchronize(state_of(env)->stream)) : status;
@@ -212,6 +256,9 @@ extern "C" const wr_vecops wr_vecops_cuda = {
     .upload = upload,
     .download = download,
     .fill = wr_cuda_fill,
+    .check_address = check_address,
+    .take = take,
+    .give = give,
     .compact = wr_cuda_compact,
     .widen = wr_cuda_widen,
     .fused = wr_cuda_fused,

@@ -200,6 +200,25 @@ static wr_status download(wr_env *env, const wr_vec *v, double *values) {
   return WR_OK;
 }
 
+/* Every address that a process may use is the host's. */
+static wr_status check_address(wr_env *env, const void *address, const char *role) {
+  WR_NEED_OPEN(env);
+  WR_NEED(role);
+  return address ? WR_OK : wr_fail(WR_EUSAGE, "%s is NULL", role);
+}
+
+static wr_status take(wr_env *env, wr_vec *v, const double *address) {
+  PASS(check_host_vec(v));
+  WR_REFUSE_IF(v->type != WR_F64, "v is not f64");
+  return upload(env, v, address);
+}
+
+static wr_status give(wr_env *env, const wr_vec *v, double *address) {
+  PASS(check_host_vec(v));
+  WR_REFUSE_IF(v->type != WR_F64, "v is not f64");
+  return download(env, v, address);
+}
+
 static wr_status compact(wr_env *env, int64_t n, const double *values, const char *what, wr_vec *v) {
   WR_NEED(v);
   memset(v, 0, sizeof *v);
@@ -428,6 +447,9 @@ const wr_vecops wr_vecops_host = {
     .upload = upload,
     .download = download,
     .fill = fill,
+    .check_address = check_address,
+    .take = take,
+    .give = give,
     .compact = compact,
     .widen = widen,
     .fused = fused,

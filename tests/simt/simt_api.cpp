@@ -156,6 +156,12 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total) {
   return cudaSuccess;
 }
 
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *of, const void *address) {
+  bool is_device = simt_memory_is_device(address);
+  *of = {is_device ? cudaMemoryTypeDevice : cudaMemoryTypeUnregistered, is_device ? 0 : -1};
+  return cudaSuccess;
+}
+
 static bool fits(const void *address, size_t bytes, bool device) {
   return device ? simt_memory_holds(address, bytes) : !simt_memory_is_device(address);
 }

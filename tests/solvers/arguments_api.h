@@ -191,42 +191,50 @@ static void try_solver_new(void) {
 
 static void try_solver_free(void) { wr_solver_free(NULL); }
 
-static void try_solver_solve(void) {
+static void try_solver_solve_by(wr_status (*solve)(wr_solver *, const double *, const double *, double *,
+                                                   wr_solve_result *)) {
   wr_solver *s = NULL;
   wr_solve_result r, sizeless = {.size = 0};
   double b[2] = {1, 2}, x[2] = {7, 7};
   wr_matrix *A = small_matrix();
   CHECK_OK(wr_solver_new(A, NULL, &s));
   WR_INIT(r);
-  REFUSED("solver is NULL", wr_solver_solve(NULL, b, NULL, x, &r));
-  REFUSED("b is NULL", wr_solver_solve(s, NULL, NULL, x, &r));
-  REFUSED("x is NULL", wr_solver_solve(s, b, NULL, NULL, &r));
-  REFUSED("result is NULL", wr_solver_solve(s, b, NULL, x, NULL));
-  REFUSED("result->size is 0", wr_solver_solve(s, b, NULL, x, &sizeless));
+  REFUSED("solver is NULL", solve(NULL, b, NULL, x, &r));
+  REFUSED("b is NULL", solve(s, NULL, NULL, x, &r));
+  REFUSED("x is NULL", solve(s, b, NULL, NULL, &r));
+  REFUSED("result is NULL", solve(s, b, NULL, x, NULL));
+  REFUSED("result->size is 0", solve(s, b, NULL, x, &sizeless));
   CHECK(x[0] == 7);
   wr_solver_free(s);
   wr_matrix_free(A);
 }
 
-static void try_solver_solve_many(void) {
+static void try_solver_solve(void) { try_solver_solve_by(wr_solver_solve); }
+static void try_solver_solve_device(void) { try_solver_solve_by(wr_solver_solve_device); }
+
+static void try_solver_solve_many_by(wr_status (*solve)(wr_solver *, int64_t, const double *, int64_t, double *,
+                                                        int64_t, wr_solve_result *)) {
   wr_solver *s = NULL;
   wr_solve_result r, sizeless = {.size = 0};
   double b[2] = {1, 2}, x[2] = {7, 7};
   wr_matrix *A = small_matrix();
   CHECK_OK(wr_solver_new(A, NULL, &s));
   WR_INIT(r);
-  REFUSED("solver is NULL", wr_solver_solve_many(NULL, 1, b, 2, x, 2, &r));
-  REFUSED("count is 0", wr_solver_solve_many(s, 0, b, 2, x, 2, &r));
-  REFUSED("b is NULL", wr_solver_solve_many(s, 1, NULL, 2, x, 2, &r));
-  REFUSED("x is NULL", wr_solver_solve_many(s, 1, b, 2, NULL, 2, &r));
-  REFUSED("ldb is 1", wr_solver_solve_many(s, 1, b, 1, x, 2, &r));
-  REFUSED("ldx is -2", wr_solver_solve_many(s, 1, b, 2, x, -2, &r));
-  REFUSED("results is NULL", wr_solver_solve_many(s, 1, b, 2, x, 2, NULL));
-  REFUSED("results->size is 0", wr_solver_solve_many(s, 1, b, 2, x, 2, &sizeless));
+  REFUSED("solver is NULL", solve(NULL, 1, b, 2, x, 2, &r));
+  REFUSED("count is 0", solve(s, 0, b, 2, x, 2, &r));
+  REFUSED("b is NULL", solve(s, 1, NULL, 2, x, 2, &r));
+  REFUSED("x is NULL", solve(s, 1, b, 2, NULL, 2, &r));
+  REFUSED("ldb is 1", solve(s, 1, b, 1, x, 2, &r));
+  REFUSED("ldx is -2", solve(s, 1, b, 2, x, -2, &r));
+  REFUSED("results is NULL", solve(s, 1, b, 2, x, 2, NULL));
+  REFUSED("results->size is 0", solve(s, 1, b, 2, x, 2, &sizeless));
   CHECK(x[0] == 7);
   wr_solver_free(s);
   wr_matrix_free(A);
 }
+
+static void try_solver_solve_many(void) { try_solver_solve_many_by(wr_solver_solve_many); }
+static void try_solver_solve_many_device(void) { try_solver_solve_many_by(wr_solver_solve_many_device); }
 
 static void try_solve(void) {
   wr_solve_result r, sizeless = {.size = 0};
@@ -377,21 +385,24 @@ static void try_operator_new(void) {
 
 static void try_operator_free(void) { wr_operator_free(NULL); }
 
-static void try_operator_apply(void) {
+static void try_operator_apply_by(wr_status (*apply)(wr_operator *, double, const double *, double, double *)) {
   wr_operator *op = NULL;
   double x[2] = {1, 2}, y[2] = {7, 7};
   wr_matrix *A = small_matrix();
   CHECK_OK(wr_operator_new(A, NULL, &op));
-  REFUSED("op is NULL", wr_operator_apply(NULL, 1, x, 0, y));
-  REFUSED("alpha is inf", wr_operator_apply(op, (double)INFINITY, x, 0, y));
-  REFUSED("beta is", wr_operator_apply(op, 1, x, (double)NAN, y));
-  REFUSED("x is NULL", wr_operator_apply(op, 1, NULL, 0, y));
-  REFUSED("y is NULL", wr_operator_apply(op, 1, x, 0, NULL));
-  REFUSED("x and y are one array", wr_operator_apply(op, 1, y, 0, y));
+  REFUSED("op is NULL", apply(NULL, 1, x, 0, y));
+  REFUSED("alpha is inf", apply(op, (double)INFINITY, x, 0, y));
+  REFUSED("beta is", apply(op, 1, x, (double)NAN, y));
+  REFUSED("x is NULL", apply(op, 1, NULL, 0, y));
+  REFUSED("y is NULL", apply(op, 1, x, 0, NULL));
+  REFUSED("x and y are one array", apply(op, 1, y, 0, y));
   CHECK(y[0] == 7);
   wr_operator_free(op);
   wr_matrix_free(A);
 }
+
+static void try_operator_apply(void) { try_operator_apply_by(wr_operator_apply); }
+static void try_operator_apply_device(void) { try_operator_apply_by(wr_operator_apply_device); }
 
 #define ARGUMENTS_API                                                                                   \
   {"wr_backend_name", try_backend_name}, {"wr_backend_check", try_backend_check},                       \
@@ -407,8 +418,11 @@ static void try_operator_apply(void) {
       {"wr_solve_csr", try_solve_csr}, {"wr_solve_csr64", try_solve_csr64},                             \
       {"wr_solver_new", try_solver_new}, {"wr_solver_free", try_solver_free},                           \
       {"wr_solver_solve", try_solver_solve}, {"wr_solver_solve_many", try_solver_solve_many},           \
+      {"wr_solver_solve_device", try_solver_solve_device},                                              \
+      {"wr_solver_solve_many_device", try_solver_solve_many_device},                                    \
       {"wr_rank", try_rank}, {"wr_rank_many", try_rank_many}, {"wr_rank_best", try_rank_best},          \
       {"wr_operator_new", try_operator_new},                                                            \
-      {"wr_operator_free", try_operator_free}, {"wr_operator_apply", try_operator_apply},
+      {"wr_operator_free", try_operator_free}, {"wr_operator_apply", try_operator_apply},         \
+      {"wr_operator_apply_device", try_operator_apply_device},
 
 #endif

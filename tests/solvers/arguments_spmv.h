@@ -302,6 +302,15 @@ static void try_operations(const wr_vecops *ops, wr_env *env) {
   CHECK_FAILS(WR_EUSAGE, ops->pick(env, &made, 1, &bank, &made));
   CHECK_FAILS(WR_EUSAGE, ops->pick(env, &made, 0, &bank, &made));
   CHECK_FAILS(WR_EUSAGE, ops->pick(env, &made, 2, &bank, &v));
+  CHECK_FAILS(WR_EUSAGE, ops->check_address(env, NULL, "b"));
+  CHECK_FAILS(WR_EUSAGE, ops->check_address(env, made.data, NULL));
+  CHECK_OK(ops->check_address(env, made.data, "b"));
+  CHECK_FAILS(WR_EUSAGE, ops->take(env, NULL, made.data));
+  CHECK_FAILS(WR_EUSAGE, ops->take(env, &v, made.data));
+  CHECK_FAILS(WR_EUSAGE, ops->take(env, &made, NULL));
+  CHECK_FAILS(WR_EUSAGE, ops->give(env, NULL, made.data));
+  CHECK_FAILS(WR_EUSAGE, ops->give(env, &v, made.data));
+  CHECK_FAILS(WR_EUSAGE, ops->give(env, &made, NULL));
   CHECK_OK(ops->copy_column(env, &made, 2, 1, &bank, 2, 0));
   CHECK_FAILS(WR_EUSAGE, ops->copy_column(env, NULL, 2, 1, &bank, 2, 0));
   CHECK_FAILS(WR_EUSAGE, ops->copy_column(env, &made, 2, 1, NULL, 2, 0));
@@ -342,6 +351,9 @@ static void try_operations_closed(const wr_vecops *ops, wr_env *env) {
   CHECK_FAILS(WR_EUSAGE, ops->epilogue(env, &apply));
   CHECK_FAILS(WR_EUSAGE, ops->maxima(env, &v, &v, 1, &given.bank));
   CHECK_FAILS(WR_EUSAGE, ops->pick(env, &v, 1, &given.bank, &given.bank));
+  CHECK_FAILS(WR_EUSAGE, ops->check_address(env, values, "b"));
+  CHECK_FAILS(WR_EUSAGE, ops->take(env, &v, values));
+  CHECK_FAILS(WR_EUSAGE, ops->give(env, &v, values));
   CHECK_FAILS(WR_EUSAGE, ops->copy_column(env, &v, 1, 0, &given.bank, 1, 0));
   CHECK_FAILS(WR_EUSAGE, ops->epilogue_many(env, &(wr_epilogue_many){.columns = 1, .y = &v, .ldy = 1, .scale = &v}));
   CHECK_FAILS(WR_EUSAGE, ops->wait(env));

@@ -35,6 +35,19 @@ typedef enum cudaMemcpyKind {
   cudaMemcpyDefault
 } cudaMemcpyKind;
 
+typedef enum cudaMemoryType {
+  cudaMemoryTypeUnregistered,
+  cudaMemoryTypeHost,
+  cudaMemoryTypeDevice,
+  cudaMemoryTypeManaged
+} cudaMemoryType;
+
+typedef struct cudaPointerAttributes {
+  cudaMemoryType type;
+  int device;
+} cudaPointerAttributes;
+
+#define cudaStreamLegacy ((cudaStream_t)0)
 enum { cudaStreamDefault = 0, cudaStreamNonBlocking = 1 };
 enum { cudaEventDefault = 0, cudaEventDisableTiming = 2 };
 enum { cudaHostAllocDefault = 0 };
@@ -100,6 +113,7 @@ cudaError_t cudaFree(void *block);
 cudaError_t cudaHostAlloc(void **block, size_t bytes, unsigned flags);
 cudaError_t cudaFreeHost(void *block);
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total);
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *attributes, const void *address);
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind);
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream);
 cudaError_t cudaMemset(void *block, int value, size_t bytes);
