@@ -176,12 +176,15 @@ _FUNCTIONS = {
     "wr_solver_free": (None, [_P]),
     "wr_solver_solve": (_STATUS, [_P, _P, _P, _P, POINTER(SolveResultStruct)]),
     "wr_solver_solve_many": (_STATUS, [_P, _N, _P, _N, _P, _N, POINTER(SolveResultStruct)]),
+    "wr_solver_solve_device": (_STATUS, [_P, _P, _P, _P, POINTER(SolveResultStruct)]),
+    "wr_solver_solve_many_device": (_STATUS, [_P, _N, _P, _N, _P, _N, POINTER(SolveResultStruct)]),
     "wr_rank": (_STATUS, [_P, _P, POINTER(RankOptions), POINTER(RankResultStruct)]),
     "wr_rank_many": (_STATUS, [_P, _N, _P, _P, _P, _N, _P, _P, _P, POINTER(RankOptions), POINTER(RankResultStruct)]),
     "wr_rank_best": (_STATUS, [_P, _N, _N, _P]),
     "wr_operator_new": (_STATUS, [_P, POINTER(OperatorOptions), POINTER(_P)]),
     "wr_operator_free": (None, [_P]),
     "wr_operator_apply": (_STATUS, [_P, c_double, _P, c_double, _P]),
+    "wr_operator_apply_device": (_STATUS, [_P, c_double, _P, c_double, _P]),
 }
 
 
@@ -321,6 +324,12 @@ def real(name, value):
 
 def doubles(name, values):
     """An array of float64; complex numbers, texts and integers that float64 cannot hold are refused."""
+    if hasattr(values, "__dlpack_device__") and not isinstance(values, np.ndarray):
+        if values.__dlpack_device__()[0] not in (1, 3):  # memory of the host, also such that a GPU copies from
+            raise UsageError(f"{name} is not in the host's memory; there alone it is taken here, and .get() of CuPy or .cpu() "
+                             "of PyTorch copies it")
+        if not hasattr(values, "__array__"):
+            values = np.from_dlpack(values)
     if np.ma.is_masked(values):
         raise UsageError(f"{name} has masked elements; numpy.ma.filled gives them values")
     array = np.asarray(values)

@@ -5,7 +5,7 @@ from ctypes import byref, c_void_p
 
 import numpy as np
 
-from . import library
+from . import device, library
 from .library import SolveOptions, SolveResultStruct, Trace, UsageError, Watch, check, lib
 from .matrices import as_matrix
 
@@ -123,6 +123,26 @@ def _function_of(M, n):
     raise UsageError(f"M is of type {type(M).__name__}; it is a matrix, an operator with matvec, or a function of r")
 
 
+def _places(b, on_device):
+    """An array for x, and the addresses of b, with its elements one after the other, and of x."""
+    if not on_device:
+        b = np.ascontiguousarray(b)
+        x = np.zeros(b.shape)
+        return x, b.ctypes, x.ctypes
+    b = device.compact(b)
+    x = device.like("b", b)
+    return x, device.Address("b", b), device.Address("x", x)
+
+
+def _guess_there(x0, n):
+    if not device.holds(x0):
+        raise UsageError("x0 is in the host's memory, and b on a GPU; both are at one place")
+    found = device.Address("x0", device.compact(x0))
+    if found.shape not in ((n,), (n, 1)):
+        raise UsageError(f"x0 has shape {found.shape}, not ({n},)")
+    return found
+
+
 class _Call:
     """A matrix with options as the library takes them, and what these point to."""
 
@@ -213,48 +233,53 @@ class Solver:
         Parameters
         ----------
         b : array of shape (n,) or (n, k)
+            Of numpy; of CuPy, PyTorch or another package that has DLPack, where the Solver computes on the GPU that
+            the array is on. x is of the same package then, and on that GPU.
         x0 : array of shape (n,), optional
-            First guess; for one right-hand side.
+            First guess; for one right-hand side. It is where b is.
 
         Returns
         -------
         SolveResult or SolveResults
             The latter for b of shape (n, k).
         """
-        n = self.shape[0]
-        b = library.doubles("b", b)
+        n, on_device = self.shape[0], device.holds(b)
+        b = b if on_device else library.doubles("b", b)
         if b.ndim not in (1, 2) or b.shape[0] != n or b.ndim == 2 and b.shape[1] == 0:
             raise UsageError(f"b has shape {b.shape}, and A {self.shape}; b has {n} rows")
         if b.ndim == 2 and x0 is not None:
             raise UsageError("x0 is for one right-hand side, and b has two dimensions")
-        x0 = None if x0 is None else library.vector("x0", x0, n)
+        if x0 is not None:
+            x0 = _guess_there(x0, n) if on_device else library.vector("x0", x0, n).ctypes
         self._refuse_callbacks()
         with self._lock:
             self._busy = threading.get_ident()
             try:
-                return self._solve_many(b) if b.ndim == 2 else self._solve_one(np.ascontiguousarray(b), x0)
+                return self._solve_many(b, on_device) if b.ndim == 2 else self._solve_one(b, x0, on_device)
             finally:
                 self._busy = None
 
-    def _solve_one(self, b, x0):
-        handle, call, x, raw = self._handle.get(), self._call, np.empty(len(b)), SolveResultStruct()
+    def _solve_one(self, b, x0, on_device):
+        handle, call, raw = self._handle.get(), self._call, SolveResultStruct()
+        x, from_b, to_x = _places(b, on_device)
+        solve = lib.wr_solver_solve_device if on_device else lib.wr_solver_solve
         with call.watch:
-            status = lib.wr_solver_solve(handle, b.ctypes.data, None if x0 is None else x0.ctypes.data,
-                                         x.ctypes.data, byref(raw))
+            status = solve(handle, from_b, x0, to_x, byref(raw))
             if call.watch.raised is None:
                 check(status)
         return SolveResult(x, raw, call.trace.get())
 
-    def _solve_many(self, b):
+    def _solve_many(self, b, on_device):
         handle, call, (n, count) = self._handle.get(), self._call, b.shape
-        b, x = np.asfortranarray(b), np.zeros((n, count), order="F")
+        x, from_b, to_x = _places(b.T, on_device)  # rows, so that the elements of each are one after the other
+        solve = lib.wr_solver_solve_many_device if on_device else lib.wr_solver_solve_many
         raw = (SolveResultStruct * count)(*(SolveResultStruct() for _ in range(count)))
         error = None
         with call.watch:
-            status = lib.wr_solver_solve_many(handle, count, b.ctypes.data, n, x.ctypes.data, n, raw)
+            status = solve(handle, count, from_b, n, to_x, n, raw)
             if call.watch.raised is None and status != 0:
                 error = library.failure(status, lib.wr_status_message().decode(errors="replace"))
-        results = SolveResults(x, [SolveResult(x[:, j], raw[j], call.trace.get(j)) for j in range(count)])
+        results = SolveResults(x.T, [SolveResult(x[j], raw[j], call.trace.get(j)) for j in range(count)])
         if error is not None:
             error.result = results
             raise error
@@ -285,7 +310,7 @@ def solve(A, b, x0=None, **options):
     A : Matrix, or what it takes
         Square.
     b : array of shape (n,) or (n, k)
-        Several right-hand sides share the preparation and, by conjugate gradients and BiCGSTAB without a preconditioner or
+        One on a GPU is taken as by `Solver.solve`, and solved for on that GPU. Several right-hand sides share the preparation and, by conjugate gradients and BiCGSTAB without a preconditioner or
         with Jacobi's, each reading of the matrix.
     x0 : array of shape (n,), optional
         First guess.
@@ -311,8 +336,11 @@ def solve(A, b, x0=None, **options):
     >>> result.outcome, result.x.round(6)
     ('converged', array([1., 1.]))
     """
-    b = library.doubles("b", b)
-    if b.ndim == 2:
+    if device.holds(b):
+        options = {"device": None if options.get("backend") else device.of(b), **options}
+    else:
+        b = library.doubles("b", b)
+    if b.ndim == 2 or device.holds(b):
         with Solver(A, **_with_shape(A, b, options)) as solver:
             return solver.solve(b, x0)
     call = _Call(A, **_with_shape(A, b, options))
@@ -344,6 +372,7 @@ def bicgstab(A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=None, M=None, callba
     A : Matrix, or what it takes
         Square; its entries are needed, so an operator is refused.
     b : array of shape (n,) or (n, 1)
+        Of numpy, or on a GPU as of `solve`; x is where b is.
     x0 : array, optional
         First guess.
     rtol, atol : float
@@ -375,7 +404,7 @@ def bicgstab(A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=None, M=None, callba
         raise UsageError(f"callback is {callback!r}, which cannot be called")
     if library.real("rtol", rtol) == 0 and library.real("atol", atol) == 0:
         raise UsageError("rtol and atol are both 0: no solve in floating point would end")
-    b = library.doubles("b", b)
+    b = b if device.holds(b) else library.doubles("b", b)
     b = b.reshape(-1) if b.ndim == 2 and b.shape[1] == 1 else b
     if b.ndim != 1:
         raise UsageError(f"b has shape {b.shape}; bicgstab takes one right-hand side, windrow.solve several")

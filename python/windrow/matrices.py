@@ -5,7 +5,7 @@ from ctypes import byref, c_int64, c_void_p
 
 import numpy as np
 
-from . import library
+from . import device, library
 from .library import InputError, UsageError, check, lib
 
 
@@ -274,6 +274,8 @@ def _new_coo(shape, rows, cols, vals, counts_once, handle):
 
 
 def _from_sparse(A, handle):
+    if device.holds(A.data):  # cupyx.scipy.sparse; the library assembles and checks matrices on the host
+        A = A.get()
     if A.format == "coo":
         vals = library.doubles("A.data", A.data)
         return _new_coo(A.shape, _indices("A.row", A.row), _indices("A.col", A.col), vals, False, handle)

@@ -6,6 +6,7 @@ from ctypes import byref, c_void_p
 
 import numpy as np
 
+from . import device as device_arrays
 from . import library
 from .library import OperatorOptions, UsageError, WindrowError, check, lib
 from .matrices import as_matrix
@@ -20,7 +21,7 @@ class Operator:
     ----------
     A : Matrix, or what it takes
     backend, device : str, optional
-        ``"cpu_bsr"``; where no backend is named, the device is the CPU, since vectors are the host's.
+        ``"cpu_bsr"``; where no backend is named, the device is the CPU unless it is ``"cuda"`` or ``"cuda:N"``.
     precision : str, optional
         ``"f64"`` or ``"f32"``, of the stored values and of x.
     threads : int, optional
@@ -51,17 +52,29 @@ class Operator:
         return f"<windrow.Operator: {self.shape[0]} x {self.shape[1]}>"
 
     def matvec(self, x):
-        """A x, for x of shape (n,) or (n, 1)."""
-        x = library.doubles("x", x)
-        if x.shape != (self.shape[1],) and x.shape != (self.shape[1], 1):
-            raise UsageError(f"x has shape {x.shape}, and A {self.shape}; x has {self.shape[1]} rows")
-        flat, y = np.ascontiguousarray(x.reshape(-1)), np.empty(self.shape[0])
+        """A x, for x of shape (n,) or (n, 1).
+
+        x is of numpy; or, where the Operator computes on a GPU, of CuPy, PyTorch or another package that has DLPack, and on
+        that GPU. A x is of the same package and place, and the host has no part in it.
+        """
+        on_device = device_arrays.holds(x)
+        x = x if on_device else library.doubles("x", x)
+        if tuple(x.shape) not in ((self.shape[1],), (self.shape[1], 1)):
+            raise UsageError(f"x has shape {tuple(x.shape)}, and A {self.shape}; x has {self.shape[1]} rows")
+        flat, rows = x.reshape(-1), self.shape[0]
+        if on_device:
+            flat = device_arrays.compact(flat)
+            y = device_arrays.like("x", flat, rows)
+            places, apply = (device_arrays.Address("x", flat), device_arrays.Address("A x", y)), lib.wr_operator_apply_device
+        else:
+            flat, y = np.ascontiguousarray(flat), np.empty(rows)
+            places, apply = (flat.ctypes, y.ctypes), lib.wr_operator_apply
         with self._lock:
-            check(lib.wr_operator_apply(self._handle.get(), 1.0, flat.ctypes.data, 0.0, y.ctypes.data))
+            check(apply(self._handle.get(), 1.0, places[0], 0.0, places[1]))
         return y.reshape(-1, 1) if x.ndim == 2 else y
 
     def matmat(self, X):
-        """A X, column by column, for X of shape (n, k)."""
+        """A X, column by column, for X of shape (n, k) in the host's memory."""
         X = library.doubles("X", X)
         if X.ndim != 2 or X.shape[0] != self.shape[1]:
             raise UsageError(f"X has shape {X.shape}, and A {self.shape}; X has {self.shape[1]} rows")

@@ -2,6 +2,7 @@
 
 usage: check_python.py FOLDER, which is for what is written. The last line counts.
 """
+import contextlib
 import ctypes
 import doctest
 import gc
@@ -17,13 +18,14 @@ import subprocess
 import sys
 import threading
 import unittest
+import unittest.mock
 import zipfile
 from base64 import urlsafe_b64encode
 
 import numpy as np
 
 import windrow
-from windrow import library
+from windrow import device, library
 
 try:
     import scipy.sparse
@@ -875,6 +877,217 @@ class Multiplying(Case):
             self.assertFalse(windrow.spmv("gen:fem:n=4", "reference", seconds=0)[0]["right"])
         finally:
             multiplying.Operator.matvec = op
+
+
+class FakeArray:
+    """An array that says that it is on a GPU, with a capsule made here. Its memory is the host's, and is kept."""
+
+    kind, number, kept = 2, 0, []
+
+    def __init__(self, values):
+        self.values, self.dtype, self.shape, self.ndim = values, values.dtype, values.shape, values.ndim
+
+    def __dlpack_device__(self):
+        return self.kind, self.number
+
+    def __dlpack__(self, stream=None):
+        if stream != 1:
+            raise BufferError("another stream than the default one")
+        make, point = ctypes.pythonapi.PyCapsule_New, ctypes.c_int64 * self.ndim
+        make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        strides = point(*(step // self.values.itemsize for step in self.values.strides))
+        self.shape_held, self.strides_held = point(*self.shape), strides
+        code = {"f": 2, "i": 0, "c": 5}[self.dtype.kind]
+        self.tensor = device._Tensor(self.values.ctypes.data - 16, self.kind, self.number, self.ndim, code,
+                                     8 * self.dtype.itemsize, 1, self.shape_held, self.strides_held, 16)
+        self.kept.append(self)
+        return make(ctypes.addressof(self.tensor), b"dltensor", None)
+
+    def copy(self):
+        return FakeArray(self.values.copy())
+
+    def reshape(self, *shape):
+        return FakeArray(self.values.reshape(*shape))
+
+    def repeat(self, times):
+        return FakeArray(self.values.repeat(times))
+
+    def __getitem__(self, at):
+        return FakeArray(self.values[at])
+
+    def __array__(self, *_):
+        raise TypeError("no conversion to numpy without a word")
+
+    @property
+    def T(self):
+        return FakeArray(self.values.T)
+
+
+def empty_like(array):
+    """Of FakeArray, as cupy.empty_like of CuPy's."""
+    return FakeArray(np.full(array.shape, np.nan))
+
+
+@contextlib.contextmanager
+def device_is_the_host():
+    """Calls with addresses on a GPU go to the functions for the host."""
+    with contextlib.ExitStack() as stack:
+        for name in ("wr_solver_solve", "wr_solver_solve_many", "wr_operator_apply"):
+            stack.enter_context(unittest.mock.patch.object(library.lib, name + "_device", getattr(library.lib, name)))
+        yield
+
+
+class OnDevice(Case):
+    """The way of an array on a GPU through Python, with memory of the host."""
+
+    def test_addresses(self):
+        values = np.arange(6.0)
+        for given in (values, values.reshape(2, 3), values[2:3][:, None], np.float64(3).reshape(1)):
+            found = device.Address("b", FakeArray(given))
+            self.assertEqual((found.shape, found._as_parameter_.value), (given.shape, given.ctypes.data))
+        self.refuses(windrow.UsageError, "b has elements of type float32", device.Address, "b", FakeArray(np.ones(3, "f4")))
+        self.refuses(windrow.UsageError, "elements of type int64", device.Address, "b", FakeArray(np.ones(3, "i8")))
+        self.refuses(windrow.UsageError, "b has gaps", device.Address, "b", FakeArray(values[::2]))
+        self.refuses(windrow.UsageError, "b has gaps", device.Address, "b", FakeArray(values.reshape(2, 3).T))
+
+    def test_capsules_of_numpy(self):
+        """The struct is that of a package that was not written for this test."""
+        if not hasattr(np.ndarray, "__dlpack__"):
+            self.skipTest("this numpy has no DLPack")
+        for given in (np.arange(5.0), np.ones((3, 4)), np.arange(8, dtype="f4")[2:]):
+            capsule = given.__dlpack__()
+            tensor = device._Tensor.from_address(device._held_by(capsule, b"dltensor"))
+            self.assertEqual(tensor.data + tensor.byte_offset, given.ctypes.data)
+            self.assertEqual(tuple(tensor.shape[:tensor.ndim]), given.shape)
+            self.assertEqual((tensor.device_type, tensor.code, tensor.bits, tensor.lanes), (1, 2, 8 * given.itemsize, 1))
+            self.assertFalse(device.holds(given))
+
+    def test_arrays_of_the_host_by_dlpack(self):
+        class Other:
+            def __init__(self, values):
+                self.values = values
+
+            def __dlpack_device__(self):
+                return self.values.__dlpack_device__()
+
+            def __dlpack__(self, stream=None):
+                return self.values.__dlpack__()
+
+        if not hasattr(np, "from_dlpack"):
+            self.skipTest("this numpy has no DLPack")
+        A, b = 2 * np.eye(3), np.array([2.0, 4.0, 6.0])
+        np.testing.assert_allclose(windrow.solve(A, Other(b)).x, [1, 2, 3])
+        np.testing.assert_array_equal(windrow.Operator(A) @ Other(b), 2 * b)
+
+    def test_solving(self):
+        A, rng = triple(60), np.random.default_rng(4)
+        matrix, b, B = dense(*A), rng.random(60), rng.random((60, 3))
+        with device_is_the_host(), windrow.Solver(A, **CPU) as solver:
+            there = solver.solve(FakeArray(b))
+            self.assertIsInstance(there.x, FakeArray)
+            np.testing.assert_array_equal(there.x.values, solver.solve(b).x)
+            again = solver.solve(FakeArray(np.repeat(b, 2)[::2]), x0=there.x)
+            self.assertEqual((again.iterations, again.converged), (0, True))
+            many = solver.solve(FakeArray(B))
+            self.assertEqual(many.x.shape, (60, 3))
+            np.testing.assert_array_equal(many.x.values, solver.solve(B).x)
+            np.testing.assert_array_equal(many.columns[1].x.values, many.x.values[:, 1])
+            found = windrow.solve(A, FakeArray(b), **CPU)
+            self.assertLessEqual(residual(matrix, found.x.values, b), found.bound * (1 + 1e-6))
+            x, info = windrow.bicgstab(A, FakeArray(b.reshape(-1, 1)), **CPU)
+            self.assertEqual((info, x.shape), (0, (60,)))
+            self.assertLessEqual(residual(matrix, x.values, b), 1e-8 * (1 + 1e-6))
+
+    def test_multiplying(self):
+        rng = np.random.default_rng(5)
+        for shape in ((6, 4), (4, 6), (5, 5), (40, 3)):
+            A, x = rng.random(shape), rng.random(shape[1])
+            with device_is_the_host():
+                op = windrow.Operator(A)
+                y = op @ FakeArray(x)
+                self.assertIsInstance(y, FakeArray)
+                np.testing.assert_array_equal(y.values, op @ x)
+                self.assertEqual((op.matvec(FakeArray(x.reshape(-1, 1)))).shape, (shape[0], 1))
+                self.refuses(windrow.UsageError, f"x has shape ({shape[1] + 1},)", op.matvec, FakeArray(np.ones(shape[1] + 1)))
+                self.refuses(windrow.UsageError, "X is not in the host's memory", op.matmat, FakeArray(np.ones((shape[1], 2))))
+
+    @needs_scipy
+    def test_matrices_of_cupyx(self):
+        class OfCupy:
+            format, data = "csr", FakeArray(np.ones(3))
+
+            def tocsr(self):
+                return self
+
+            def get(self):
+                return scipy.sparse.csr_matrix(np.diag([2.0, 3.0, 4.0]))
+
+        np.testing.assert_array_equal(windrow.Matrix(OfCupy()).csr()[2], [2, 3, 4])
+
+    def test_what_is_refused(self):
+        A, b = triple(20), np.ones(20)
+        solver, op = windrow.Solver(A, **CPU), windrow.Operator(A)
+        with_gpu = windrow.built_with()["cuda"]
+        kind, words = (windrow.UsageError, "made for the CPU") if with_gpu else (windrow.UnavailableError, "no CUDA parts")
+        self.refuses(kind, words, solver.solve, FakeArray(b))
+        self.refuses(kind, words, solver.solve, FakeArray(np.ones((20, 2))))
+        self.refuses(kind, words, op.matvec, FakeArray(b))
+        if not with_gpu:
+            self.refuses(windrow.UnavailableError, "no CUDA parts", windrow.solve, A, FakeArray(b))
+        self.refuses(windrow.UsageError, "b has shape (19,)", solver.solve, FakeArray(b[1:]))
+        self.refuses(windrow.UsageError, "b has elements of type float32", solver.solve, FakeArray(b.astype("f4")))
+        self.refuses(windrow.UsageError, "x0 is in the host's memory, and b on a GPU", solver.solve, FakeArray(b), b)
+        self.refuses(windrow.UsageError, "x0 has shape (19,)", solver.solve, FakeArray(b), FakeArray(b[1:]))
+        self.refuses(windrow.UsageError, "x0 is not in the host's memory|.cpu()", solver.solve, b, FakeArray(b))
+        self.refuses(windrow.UsageError, "personalize is not in the host's memory", windrow.pagerank, A, personalize=FakeArray(b))
+
+        class Strange(FakeArray):
+            def copy(self):
+                return self
+
+        Strange.kind = 10  # ROCm
+        self.refuses(windrow.UsageError, "b is on a device of type 10", solver.solve, Strange(b))
+        Strange.kind, Strange.__module__ = 2, "strange.arrays"
+        self.refuses(windrow.UsageError, "b is of type strange.arrays.Strange|cupy.from_dlpack", solver.solve, Strange(b))
+
+    def test_on_a_gpu(self):
+        """Answers of CuPy's and PyTorch's arrays where there is a GPU: the same bits as for arrays of the host."""
+        packages = gpu_packages()
+        if not packages:
+            self.skipTest("neither CuPy nor PyTorch is here with a GPU")
+        if not windrow.built_with()["cuda"]:
+            self.skipTest("this build has no CUDA parts, for which CuPy or PyTorch is here with a GPU")
+        A, rng = windrow.read("gen:convect:n=60"), np.random.default_rng(6)
+        b, B = rng.random(3600), rng.random((3600, 3))
+        for name, put, get in packages:
+            with self.subTest(name), windrow.Solver(A, device="cuda", deterministic=True) as solver:
+                found = solver.solve(put(b))
+                self.assertIs(type(found.x), type(put(b)))
+                self.assertTrue(found.converged and found.verified)
+                np.testing.assert_array_equal(get(found.x), solver.solve(b).x)
+                self.assertEqual(solver.solve(put(b), x0=found.x).iterations, 0)
+                many = solver.solve(put(B))
+                np.testing.assert_array_equal(get(many.x), solver.solve(B).x)
+                self.assertTrue(windrow.solve(A, put(b)).converged)
+                op = windrow.Operator(A, device="cuda", deterministic=True)
+                np.testing.assert_array_equal(get(op @ put(b)), op @ b)
+                self.refuses(windrow.UsageError, "float32", solver.solve, put(b.astype("f4")))
+                with windrow.Solver(A, device="cpu") as other:
+                    self.refuses(windrow.UsageError, "made for the CPU", other.solve, put(b))
+
+
+def gpu_packages():
+    """Name, and functions that copy an array to the GPU and back, of each package that finds one."""
+    found = []
+    with contextlib.suppress(Exception):
+        import cupy
+        if cupy.cuda.runtime.getDeviceCount() > 0:
+            found.append(("cupy", cupy.asarray, cupy.asnumpy))
+    with contextlib.suppress(Exception):
+        import torch
+        if torch.cuda.is_available():
+            found.append(("torch", lambda values: torch.from_numpy(values).cuda(), lambda tensor: tensor.cpu().numpy()))
+    return found
 
 
 class Package(Case):
