@@ -233,8 +233,8 @@ class Solver:
         Parameters
         ----------
         b : array of shape (n,) or (n, k)
-            Of numpy; of CuPy, PyTorch or another package that has DLPack, where the Solver computes on the GPU that
-            the array is on. x is of the same package then, and on that GPU.
+            Of numpy; or of CuPy or PyTorch, on the GPU that the Solver computes on. x is of the same package then, and
+            on that GPU.
         x0 : array of shape (n,), optional
             First guess; for one right-hand side. It is where b is.
 

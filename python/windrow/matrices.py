@@ -24,9 +24,9 @@ class Matrix:
         For ``(rows, cols, vals)``; else the least square one.
     graph : bool
         Values are weights; negative ones in files are refused.
-    counts_once : bool
+    counts_once : bool, optional
         Entries of a file or of ``(rows, cols)`` that occur several times without a value count once; so do edges of
-        a graph, whose weights are left out then.
+        a graph, whose weights are left out then. None: in files with ``graph=True``, as the program pagerank has it.
     labels : bool
         Integers of ``(rows, cols)`` are names, too, so that there are only the nodes that occur.
     weight : str or None
@@ -53,7 +53,7 @@ class Matrix:
     ((2, 2), 3)
     """
 
-    def __init__(self, A, shape=None, *, graph=False, counts_once=False, labels=False, weight="weight", columns=None,
+    def __init__(self, A, shape=None, *, graph=False, counts_once=None, labels=False, weight="weight", columns=None,
                  format=None, ids=None, separator=None, header=None, threads=None):
         handle = c_void_p()
         self.nodes, self._index, self._is_file = None, None, False
@@ -62,7 +62,8 @@ class Matrix:
                                         "threads": threads})
         if isinstance(A, (str, os.PathLike)):
             choice = library.ReadChoice(format=library.text("format", format), columns=library.text("columns", columns),
-                                        is_graph=bool(graph), counts_once=bool(counts_once), ids=library.text("ids", ids),
+                                        is_graph=bool(graph), ids=library.text("ids", ids),
+                                        counts_once=bool(graph if counts_once is None else counts_once),
                                         separator=library.text("separator", separator), header=library.text("header", header),
                                         threads=library.threads_of(threads))
             check(lib.wr_read_as(os.fsencode(A), byref(choice), byref(handle)))
@@ -274,7 +275,7 @@ def _new_coo(shape, rows, cols, vals, counts_once, handle):
 
 
 def _from_sparse(A, handle):
-    if device.holds(A.data):  # cupyx.scipy.sparse; the library assembles and checks matrices on the host
+    if device.holds(getattr(A, "data", None)):  # cupyx.scipy.sparse; the library assembles and checks matrices on the host
         A = A.get()
     if A.format == "coo":
         vals = library.doubles("A.data", A.data)

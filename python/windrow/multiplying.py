@@ -54,8 +54,8 @@ class Operator:
     def matvec(self, x):
         """A x, for x of shape (n,) or (n, 1).
 
-        x is of numpy; or, where the Operator computes on a GPU, of CuPy, PyTorch or another package that has DLPack, and on
-        that GPU. A x is of the same package and place, and the host has no part in it.
+        x is of numpy; or of CuPy or PyTorch, on the GPU that the Operator computes on: A x is of the same package then, on
+        that GPU, and the host has no part in it.
         """
         on_device = device_arrays.holds(x)
         x = x if on_device else library.doubles("x", x)

@@ -58,7 +58,8 @@ typedef struct wr_read_choice {
   const char *format;  /* "auto" (NULL): by the name; "mtx", "edges"                                                 */
   const char *columns; /* of an edge list: "source,target" or "1,2,3"; NULL: by the names in its first line          */
   int is_graph;        /* 1: values are weights, and negative ones are refused                                       */
-  int counts_once;     /* 1: an edge without weight that occurs several times counts once; 0: as often as it occurs  */
+  int counts_once;     /* 1: an edge without weight that occurs several times counts once, as by the program         */
+                       /* pagerank; 0: as often as it occurs                                                         */
   int threads;         /* 0: all                                                                                     */
   /* Of an edge list, as the options of the programs. */
   const char *ids;       /* "auto" (NULL): names unless both ids of the first edge are numbers; "numbers", "names"     */

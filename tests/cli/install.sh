@@ -141,26 +141,43 @@ test_fortran() {
     skip 3 'no gfortran here, or a sanitizer, which needs its C compiler'
     return
   fi
-  call 0 gfortran -std=f2008 -Wall -Wextra -Wpedantic -Werror -J "$work" "$prefix/share/doc/windrow/examples/solve_fortran.f90" \
-    -o "$work/solve_fortran" -L"$prefix/lib" -lwindrow
+  call 0 gfortran -std=f2008 -Wall -Wextra -Wpedantic -Werror -J "$work" "$prefix/share/doc/windrow/examples/windrow.f90" \
+    "$prefix/share/doc/windrow/examples/solve_fortran.f90" -o "$work/solve_fortran" -L"$prefix/lib" -lwindrow
   call 0 env LD_LIBRARY_PATH="$prefix/lib" "$work/solve_fortran"
   awk '{ found = $1 == "converged" && $3 > 0 && $7 + 0 <= 2e-8 && $9 + 0 <= 1e-12 && $9 > 0 } END { exit NR != 1 || !found }' "$out"
   expect 'the answer is wrong'
 }
 
-# docs/tutorial_c.md, whose blocks compile and run programs.
-test_tutorial() {
-  if ! command -v pkg-config >/dev/null || ! command -v cmake >/dev/null || [ -n "$instrument" ]; then
-    skip 1 'docs/tutorial_c.md needs pkg-config, cmake and no sanitizer'
-    return
-  fi
+# Pages whose blocks compile and run programs.
+test_page() { # page, commands that it needs besides
+  page=$1
+  shift
+  for needed in pkg-config cmake "$@"; do
+    if ! command -v "$needed" >/dev/null || [ -n "$instrument" ]; then
+      skip 1 "$page needs $* pkg-config, cmake and no sanitizer"
+      return
+    fi
+  done
   (
     export PKG_CONFIG_PATH="$prefix/lib/pkgconfig" CMAKE_PREFIX_PATH="$prefix" LD_LIBRARY_PATH="$prefix/lib" PREFIX="$prefix" CC="$CC" \
-      CUDA_VISIBLE_DEVICES=''
-    page docs/tutorial_c.md
+      CUDA_VISIBLE_DEVICES='' WINDROW="$PWD" PATH="$work/bin:$prefix/bin:$PATH" PYTHONPATH="$PWD/python" OMP_NUM_THREADS=2 \
+      WINDROW_LIBRARY="$prefix/lib/libwindrow.so"
+    page "$page"
     echo "$passed $failed $skipped" >"$work/counts"
   )
   read -r passed failed skipped <"$work/counts"
+}
+
+# Its python3 is one with numpy.
+test_jobs() {
+  python=$(command -v "$(python_with numpy)")
+  if ! "$python" -c 'import numpy' 2>/dev/null; then
+    skip 1 'docs/three_jobs.md needs numpy'
+    return
+  fi
+  mkdir "$work/bin"
+  ln -s "$python" "$work/bin/python3"
+  test_page docs/three_jobs.md gfortran
 }
 
 # In a copy of what is installed, since the tree may be moved.
@@ -476,7 +493,8 @@ test_links
 test_c
 test_cpp
 test_fortran
-test_tutorial
+test_page docs/tutorial_c.md
+test_jobs
 test_cmake
 test_surface
 for program in pagerank bicgstab spmv; do test_manual $program; done

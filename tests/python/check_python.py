@@ -776,6 +776,16 @@ class Ranking(Case):
         self.assertLessEqual(sum(abs(found[name] - score) for name, score in zip((70, 80, 90), expected)), found.bound + 1e-13)
         self.refuses(windrow.UsageError, "personalize has 81", windrow.pagerank, path, personalize={81: 1})
 
+    def test_repeated_links_of_a_file_count_once(self):
+        path = os.path.join(FOLDER, "repeated.txt")
+        with open(path, "w") as file:
+            file.write("1 2\n1 2\n1 3\n2 1\n3 1\n")
+        once, often = windrow.pagerank(path), windrow.pagerank(path, counts_once=False)
+        self.assertLessEqual(abs(once[2] - once[3]), 2 * once.bound)
+        self.assertGreater(often[2] - often[3], 0.1)
+        self.assertEqual(windrow.read(path, graph=True).csr()[2].tolist(), [1, 1, 1, 1])
+        self.assertEqual(windrow.read(path).csr()[2].tolist(), [2, 1, 1, 1])
+
     def test_graphs_of_networkx(self):
         edges = [("x", "y", 2.0), ("y", "z", 1.0), ("z", "x", None), ("x", "x", 3.0), ("z", "w", 0.5)]
         index = {"w": 0, "x": 1, "y": 2, "z": 3}
