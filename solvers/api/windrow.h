@@ -212,10 +212,10 @@ wr_status wr_solver_solve_many(wr_solver *solver, int64_t count, const double *b
                                wr_solve_result *results);
 
 /* The same two with arrays on the GPU that the solver computes on: b, x0 and x are addresses there, of cudaMalloc or managed
- * memory. They are read after all work that was begun on the default stream, and x is complete on return. The host checks the
- * answer, so it gets a copy of b and of x; nothing goes back to the GPU but x0, and x where rows and columns were scaled or the
- * residual was refined. WR_EUSAGE: the solver was made for the CPU, or an array is in the host's memory or on another GPU.
- * WR_EUNAVAILABLE: a build without CUDA. */
+ * memory; x0 of the options is one of the host. They are read after all work that was begun on the default stream, and x is
+ * complete on return. The host checks the answer, so it gets a copy of b and of x; nothing goes back to the GPU but x0, and x
+ * where rows and columns were scaled or the residual was refined. The GPU becomes the thread's current one. WR_EUSAGE: the
+ * solver was made for the CPU, or an array is in the host's memory or on another GPU. WR_EUNAVAILABLE: a build without CUDA. */
 wr_status wr_solver_solve_device(wr_solver *solver, const double *b, const double *x0, double *x,
                                  wr_solve_result *result);
 wr_status wr_solver_solve_many_device(wr_solver *solver, int64_t count, const double *b, int64_t ldb, double *x,
