@@ -5,9 +5,9 @@ from ctypes import POINTER, c_char_p, c_int32, c_int64, c_uint8, c_uint16, c_uin
 
 from .library import UsageError
 
-# Types of devices, as DLPack numbers them.
-_HOST, _CUDA, _PINNED, _MANAGED = 1, 2, 3, 13
-_FLOAT = 2  # a code of elements
+# DLPack's numbers: types of devices, a code of elements, a stream.
+_CUDA, _MANAGED = 2, 13
+_FLOAT = 2
 _DEFAULT_STREAM = 1
 
 
@@ -21,12 +21,6 @@ class _Tensor(ctypes.Structure):
 
 _held_by = ctypes.pythonapi.PyCapsule_GetPointer
 _held_by.restype, _held_by.argtypes = c_void_p, [py_object, c_char_p]
-
-
-def holds(array):
-    """Whether an array is on a GPU."""
-    where = getattr(array, "__dlpack_device__", None)
-    return where is not None and where()[0] not in (_HOST, _PINNED)
 
 
 def of(array):

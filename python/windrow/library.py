@@ -322,14 +322,18 @@ def real(name, value):
     return number
 
 
+def is_on_gpu(array):
+    """Whether an array of another package is on a device, by DLPack's numbers: 1 and 3 are memory of the host."""
+    where = getattr(array, "__dlpack_device__", None)
+    return where is not None and where()[0] not in (1, 3)
+
+
 def doubles(name, values):
     """An array of float64; complex numbers, texts and integers that float64 cannot hold are refused."""
-    if hasattr(values, "__dlpack_device__") and not isinstance(values, np.ndarray):
-        if values.__dlpack_device__()[0] not in (1, 3):  # memory of the host, also such that a GPU copies from
-            raise UsageError(f"{name} is not in the host's memory; there alone it is taken here, and .get() of CuPy or .cpu() "
-                             "of PyTorch copies it")
-        if not hasattr(values, "__array__"):
-            values = np.from_dlpack(values)
+    if is_on_gpu(values):
+        raise UsageError(f"{name} is on a GPU and has to be an array of the host: .get() of CuPy and .cpu() of PyTorch copy it")
+    if hasattr(values, "__dlpack__") and not hasattr(values, "__array__") and hasattr(np, "from_dlpack"):
+        values = np.from_dlpack(values)
     if np.ma.is_masked(values):
         raise UsageError(f"{name} has masked elements; numpy.ma.filled gives them values")
     array = np.asarray(values)

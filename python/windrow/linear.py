@@ -135,7 +135,7 @@ def _places(b, on_device):
 
 
 def _guess_there(x0, n):
-    if not device.holds(x0):
+    if not library.is_on_gpu(x0):
         raise UsageError("x0 is in the host's memory, and b on a GPU; both are at one place")
     found = device.Address("x0", device.compact(x0))
     if found.shape not in ((n,), (n, 1)):
@@ -243,7 +243,7 @@ class Solver:
         SolveResult or SolveResults
             The latter for b of shape (n, k).
         """
-        n, on_device = self.shape[0], device.holds(b)
+        n, on_device = self.shape[0], library.is_on_gpu(b)
         b = b if on_device else library.doubles("b", b)
         if b.ndim not in (1, 2) or b.shape[0] != n or b.ndim == 2 and b.shape[1] == 0:
             raise UsageError(f"b has shape {b.shape}, and A {self.shape}; b has {n} rows")
@@ -336,11 +336,11 @@ def solve(A, b, x0=None, **options):
     >>> result.outcome, result.x.round(6)
     ('converged', array([1., 1.]))
     """
-    if device.holds(b):
+    if library.is_on_gpu(b):
         options = {"device": None if options.get("backend") else device.of(b), **options}
     else:
         b = library.doubles("b", b)
-    if b.ndim == 2 or device.holds(b):
+    if b.ndim == 2 or library.is_on_gpu(b):
         with Solver(A, **_with_shape(A, b, options)) as solver:
             return solver.solve(b, x0)
     call = _Call(A, **_with_shape(A, b, options))
@@ -404,7 +404,7 @@ def bicgstab(A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=None, M=None, callba
         raise UsageError(f"callback is {callback!r}, which cannot be called")
     if library.real("rtol", rtol) == 0 and library.real("atol", atol) == 0:
         raise UsageError("rtol and atol are both 0: no solve in floating point would end")
-    b = b if device.holds(b) else library.doubles("b", b)
+    b = b if library.is_on_gpu(b) else library.doubles("b", b)
     b = b.reshape(-1) if b.ndim == 2 and b.shape[1] == 1 else b
     if b.ndim != 1:
         raise UsageError(f"b has shape {b.shape}; bicgstab takes one right-hand side, windrow.solve several")

@@ -5,7 +5,7 @@ from ctypes import byref, c_int64, c_void_p
 
 import numpy as np
 
-from . import device, library
+from . import library
 from .library import InputError, UsageError, check, lib
 
 
@@ -275,7 +275,7 @@ def _new_coo(shape, rows, cols, vals, counts_once, handle):
 
 
 def _from_sparse(A, handle):
-    if device.holds(getattr(A, "data", None)):  # cupyx.scipy.sparse; the library assembles and checks matrices on the host
+    if library.is_on_gpu(getattr(A, "data", None)):  # cupyx.scipy.sparse; the library assembles and checks matrices on the host
         A = A.get()
     if A.format == "coo":
         vals = library.doubles("A.data", A.data)

@@ -57,7 +57,7 @@ class Operator:
         x is of numpy; or of CuPy or PyTorch, on the GPU that the Operator computes on: A x is of the same package then, on
         that GPU, and the host has no part in it.
         """
-        on_device = device_arrays.holds(x)
+        on_device = library.is_on_gpu(x)
         x = x if on_device else library.doubles("x", x)
         if tuple(x.shape) not in ((self.shape[1],), (self.shape[1], 1)):
             raise UsageError(f"x has shape {tuple(x.shape)}, and A {self.shape}; x has {self.shape[1]} rows")
