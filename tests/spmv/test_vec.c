@@ -114,6 +114,29 @@ static void test_copies(wr_env *env, int64_t n) {
   env->ops->release(env, &f64); /* a released one is zeroed, and a zeroed one is fine */
 }
 
+/* A vector's memory stands for a caller's. */
+static void test_own_arrays(wr_env *env, int64_t n) {
+  CASE("arrays of a caller's");
+  wr_vec from = new_vec(env, n, WR_F64), v = new_vec(env, n, WR_F64), to = new_vec(env, n + 1, WR_F64);
+  wr_vec narrow = new_vec(env, n, WR_F32);
+  double *values = host_array(n), *got;
+  for (int64_t i = 0; i < n; i++) values[i] = 1 / (double)(i + 3);
+  CHECK_OK(env->ops->upload(env, &from, values));
+  CHECK_OK(env->ops->fill(env, &to, -1));
+  CHECK_OK(env->ops->check_address(env, from.data, "an array"));
+  uint64_t writes = v.writes;
+  CHECK_OK(env->ops->take(env, &v, from.data));
+  CHECK(v.writes > writes);
+  CHECK_OK(env->ops->give(env, &v, to.data));
+  got = contents(env, &to);
+  CHECK(memcmp(got, values, (size_t)n * sizeof *got) == 0 && got[n] == -1);
+  CHECK_FAILS(WR_EUSAGE, env->ops->take(env, &narrow, from.data));
+  CHECK_FAILS(WR_EUSAGE, env->ops->give(env, &narrow, to.data));
+  free(values), free(got);
+  env->ops->release(env, &from), env->ops->release(env, &v);
+  env->ops->release(env, &to), env->ops->release(env, &narrow);
+}
+
 /* Row-major rows of 3, column 1, to rows of 2, column 0: the other column keeps its elements. */
 static void test_columns(wr_env *env, int64_t n, wr_type type) {
   CASE("columns");
@@ -233,6 +256,7 @@ static void test_table(wr_env *env) {
     test_epilogue(env, lengths[k], WR_F32);
     test_epilogue(env, lengths[k], WR_F64);
     test_columns(env, lengths[k], k % 2 ? WR_F32 : WR_F64);
+    test_own_arrays(env, lengths[k]);
   }
   test_upload_order(env);
   if (env->place == WR_HOST) test_log(env);
