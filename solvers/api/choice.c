@@ -1,5 +1,6 @@
 #include "solvers/api/choice.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "config/memory.h"
@@ -29,7 +30,7 @@ static wr_status parse_one(const char *option, const char *list, const char *at,
   snprintf(name, sizeof name, "%.*s", (int)name_length, at);
   snprintf(choice->knobs, sizeof choice->knobs, "%.*s", (int)(length - knobs_at), at + knobs_at);
   if (wr_choice_is_auto(name))
-    return wr_fail(WR_EUSAGE, "%s: auto, which chooses a backend for a solve, stands alone and has no knobs", option);
+    return wr_fail(WR_EUSAGE, "%s: auto, which chooses a backend for a solve, stands alone", option);
   wr_status status = wr_backend_find(name, &choice->backend);
   return status == WR_OK ? parse_knobs(choice) : status;
 }
@@ -69,11 +70,32 @@ wr_status wr_choice_plan(const wr_choice *choice, wr_csr *A, wr_env *env, wr_pla
   return wr_plan_create_parsed(choice->backend, choice->values, A, env, plan);
 }
 
-int wr_choice_is_auto(const char *text) { return text && strcmp(text, "auto") == 0; }
+int wr_choice_is_auto(const char *text) {
+  return text && strncmp(text, "auto", 4) == 0 && (text[4] == '\0' || text[4] == ':');
+}
 
-wr_status wr_choice_automatic(wr_place place, wr_choice *choice) {
-  PASS(wr_choice_parse("auto", wr_backend_default(place)->name, choice));
-  choice->automatic = 1;
+typedef struct auto_knobs {
+  int64_t measure;
+} auto_knobs;
+
+static const wr_knob auto_rows[] = {
+    {.name = "measure", .type = WR_OPTION_INT, .offset = offsetof(auto_knobs, measure), .max = 1, .value = "0",
+     .help = "1: times the two backends of which the model expects the least time, and takes the faster one"},
+    {0}};
+
+wr_status wr_choice_automatic(const char *option, const char *text, wr_place place, int deterministic,
+                              wr_choice *choice) {
+  auto_knobs knobs = {0};
+  if (strchr(text, ','))
+    return wr_fail(WR_EUSAGE, "%s: auto, which chooses a backend for a solve, stands alone", option);
+  PASS(wr_knobs_parse(auto_rows, &knobs, text[4] == ':' ? text + 5 : NULL, "auto"));
+  if (knobs.measure && deterministic)
+    return wr_fail(WR_EUSAGE,
+                   "%s: auto:measure=1 chooses by a clock, so two runs may choose differently, which deterministic "
+                   "excludes; auto without it chooses by the matrix alone",
+                   option);
+  PASS(wr_choice_parse(option, wr_backend_default(place)->name, choice));
+  choice->automatic = 1, choice->measure = knobs.measure != 0;
   return WR_OK;
 }
 
@@ -84,7 +106,9 @@ wr_status wr_choice_prepare(wr_choice *choice, wr_csr *A, wr_env *env, const wr_
     PASS(wr_choice_plan(choice, A, env, plan));
     return wr_plan_prepare(*plan);
   }
-  PASS(wr_plan_choose(A, env, use, plan, chosen));
+  wr_plan_use measured = *use;
+  measured.measure = choice->measure;
+  PASS(wr_plan_choose(A, env, &measured, plan, chosen));
   wr_choice_free(choice);
   *choice = (wr_choice){.backend = chosen->backend};
   return WR_OK;

@@ -11,6 +11,7 @@ typedef struct wr_choice {
   char knobs[128]; /* as given: "sigma=11:layout=paper"                                             */
   void *values;    /* [backend->knobs_size] the knobs, parsed; NULL: of a stub, or the text is to be parsed */
   int automatic;   /* 1: the matrix decides (wr_plan_choose); the backend tells the place alone              */
+  int measure;     /* of auto: 1: the two best are timed                                                     */
 } wr_choice;
 
 /* "cusparse:alg=2,cpu_csr" into choices[WR_MAX_RUNS], to be freed. WR_EUSAGE: a name or a knob that is unknown (the closest is
@@ -28,11 +29,13 @@ void wr_choice_free(wr_choice *choice); /* a zeroed one is fine */
  * of use, or a backend is not built, which is then the reason that is reported. */
 const char *wr_choices_tune_nothing(const wr_choice *choices, int count, int deterministic);
 
-/* 1 if text is "auto", which stands for no backend by name. */
+/* 1 if text is "auto" or "auto:KNOBS", which stands for no backend by name. */
 int wr_choice_is_auto(const char *text);
 
-/* Where auto stands: the default backend of a place, to be replaced by what wr_choice_prepare finds. */
-wr_status wr_choice_automatic(wr_place place, wr_choice *choice);
+/* *choice := what stands for such a text: the default backend of a place, to be replaced by what wr_choice_prepare finds.
+ * WR_EUSAGE: an unknown knob, a list, or measure=1 together with `deterministic`. option: as for wr_choice_parse. */
+wr_status wr_choice_automatic(const char *option, const char *text, wr_place place, int deterministic,
+                              wr_choice *choice);
 
 /* wr_plan_create with the knobs of the choice. */
 wr_status wr_choice_plan(const wr_choice *choice, wr_csr *A, wr_env *env, wr_plan **plan);

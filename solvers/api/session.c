@@ -173,7 +173,8 @@ static wr_status open_default(const wr_place_options *o, wr_device device, int n
     status = open_env(o, place, number, &s->env);
   }
   PASS(status);
-  if (wr_choice_is_auto(o->backend) && !o->several) return wr_choice_automatic(place, &s->choice);
+  if (wr_choice_is_auto(o->backend) && !o->several)
+    return wr_choice_automatic("options->backend", o->backend, place, o->deterministic, &s->choice);
   const wr_backend *backend = o->several ? wr_backend_default_many(place) : wr_backend_default(place);
   return wr_choice_parse("options->backend", backend->name, &s->choice);
 }

@@ -176,7 +176,7 @@ static wr_status choose_backend(job *j, wr_status (*open)(wr_comparison *c)) {
   }
   wr_choices_free(j->choices, &c->count);
   if (j->automatic && s->seeds == NULL) { /* sets are multiplied several at once, which few backends can */
-    PASS(wr_choice_automatic(place, &j->choices[0]));
+    PASS(wr_choice_automatic("--backend", s->backends, place, s->deterministic, &j->choices[0]));
     c->count = 1;
     return WR_OK;
   }

@@ -23,7 +23,7 @@
    .group = "What to run",                                                                                              \
    .help = "backends, separated by commas, each with its knobs behind colons: cusparse:alg=2,cpu_csr; "                 \
            "default: merbit on a GPU, cpu_csr on the CPU; auto: that of which a model expects the least time for this "   \
-           "matrix"},                                                             \
+           "matrix; auto:measure=1: the faster one of the two best when timed"},                                        \
   {.name = "device", .letter = 'd', .type = WR_OPTION_TEXT, .offset = AT(device_text), .value = "auto",                 \
    .argument = "cpu|cuda[:N]|auto",                                                                                     \
    .help = "where to compute; auto: on a GPU if the problem is so large that opening one pays"},                        \

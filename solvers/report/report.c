@@ -149,6 +149,20 @@ static void print_sides(wr_writer *out, const wr_problem_facts *problem, const w
   print_labelled(out, "", &line);
 }
 
+/* What -k auto expected beside what the run took. */
+static void print_choice(wr_writer *out, const wr_run *run) {
+  char expected[TEXT_ROOM], took[TEXT_ROOM];
+  const wr_chosen *chosen = &run->chosen;
+  wr_line line = {0};
+  print_text(out, "choice", chosen->line);
+  wr_line_add(&line, "%.0f multiplies, %" PRId64 " taken; to prepare %s, %s taken with the choice", chosen->multiplies,
+              run->result.multiplies, wr_text_seconds(chosen->prepare, expected), wr_text_seconds(run->setup, took));
+  if (run->apply_median > 0)
+    wr_line_add(&line, "; a multiply %s, %s taken", wr_text_seconds(chosen->multiply, expected),
+                wr_text_seconds(run->apply_median, took));
+  print_labelled(out, "expected", &line);
+}
+
 static void print_backend(wr_writer *out, const wr_problem_facts *problem, const wr_run *run, int verbose) {
   char label[LABEL_ROOM], text[TEXT_ROOM], more[TEXT_ROOM];
   const wr_plan_info *info = &run->info;
@@ -164,7 +178,7 @@ static void print_backend(wr_writer *out, const wr_problem_facts *problem, const
   if (info->better) print_text(out, "advice", info->advice);
   if (!verbose) return;
   line = (wr_line){0};
-  if (run->chosen.backend) print_text(out, "choice", run->chosen.line);
+  if (run->chosen.backend) print_choice(out, run);
   print_text(out, "plan", info->line);
   wr_line_add(&line, "a multiply moves %s", wr_text_bytes(info->apply_bytes, text));
   if (run->apply_median > 0) wr_line_add(&line, ", %s/s", wr_text_bytes(info->apply_bytes / run->apply_median, text));

@@ -315,7 +315,8 @@ static void write_precond(wr_json *json, const wr_run_precond *precond) {
 }
 
 /* Of -k auto; null where the user named the backend. */
-static void write_chosen(wr_json *json, const wr_chosen *chosen) {
+static void write_chosen(wr_json *json, const wr_run *run) {
+  const wr_chosen *chosen = &run->chosen;
   if (chosen->backend == NULL) {
     wr_json_null(json, "chosen");
     return;
@@ -327,6 +328,11 @@ static void write_chosen(wr_json *json, const wr_chosen *chosen) {
   wr_json_real(json, "multiply_s", chosen->multiply);
   wr_json_text(json, "second", chosen->second ? chosen->second->name : "");
   wr_json_real(json, "second_total_s", chosen->second_total);
+  wr_json_positive(json, "timed_s", chosen->timed);
+  wr_json_positive(json, "second_timed_s", chosen->second_timed);
+  wr_json_integer(json, "took_multiplies", run->result.multiplies);
+  wr_json_real(json, "took_prepare_s", run->setup);
+  wr_json_positive(json, "took_multiply_s", run->apply_median);
   wr_json_end(json, '}');
 }
 
@@ -343,7 +349,7 @@ static void write_run(wr_json *json, const wr_problem_facts *problem, const wr_r
   wr_json_text(json, "status", wr_status_name(run->error.status));
   wr_json_text(json, "reason", run->error.text);
   wr_json_integer(json, "exit_code", wr_run_exit_code(run));
-  write_chosen(json, &run->chosen);
+  write_chosen(json, run);
   wr_json_boolean(json, "ran", run->ran);
   wr_json_plan(json, run, 1);
   write_precond(json, &run->precond);

@@ -5,6 +5,7 @@
 
 #include "config/argument.h"
 #include "spmv/choose/cost_model.h"
+#include "spmv/choose/plan_time.h"
 
 enum { MOST = 8 };
 
@@ -92,9 +93,51 @@ static wr_status invite(contest *c, wr_csr *A, wr_env *env, const char *name, wr
   return WR_OK;
 }
 
-static void describe(const contest *c, const candidate *won, wr_chosen *chosen) {
+/* Which places of the contest are compared in the end; second: c->count where there is no other. */
+typedef struct finalists {
+  int won, second;
+  const char *untimed; /* why they were not timed, a clause; NULL: nothing to say */
+} finalists;
+
+/* *at := the first place from there on whose plan could be prepared, or c->count. Plans that could not are destroyed, as their
+ * memory is the next one's. */
+static wr_status prepare_from(contest *c, int *at, wr_error *refusal) {
+  for (; *at < c->count; ++*at) {
+    wr_status status = wr_plan_prepare(c->at[*at].plan);
+    if (!is_refusal(status)) return status;
+    (void)wr_error_keep(refusal, status);
+    wr_plan_destroy(c->at[*at].plan), c->at[*at].plan = NULL;
+  }
+  return WR_OK;
+}
+
+/* Prepares the second finalist too, times both, and exchanges them if the second multiplies faster: by now both are prepared,
+ * so preparation does not count any more. */
+static wr_status measure(contest *c, const wr_csr *A, wr_env *env, finalists *f, wr_chosen *chosen) {
+  double seconds[2];
+  wr_error refusal = {0};
+  if (may_be_resident(c, c->at[f->won].plan)) {
+    f->untimed = "not timed: the solver may do all iterations in one kernel, without the backend's multiply";
+    return WR_OK;
+  }
+  PASS(prepare_from(c, &f->second, &refusal));
+  f->untimed = "not timed: no second backend could be prepared";
+  if (f->second == c->count) return WR_OK;
+  wr_status status = wr_plans_time(A, env, (wr_plan *const[]){c->at[f->won].plan, c->at[f->second].plan}, seconds);
+  f->untimed = "not timed: no memory is left for the vectors of a multiply";
+  if (status == WR_ENOMEM) return WR_OK;
+  PASS(status);
+  f->untimed = NULL;
+  int is_second = seconds[1] < seconds[0], first = f->won;
+  chosen->timed = seconds[is_second], chosen->second_timed = seconds[!is_second];
+  if (is_second) f->won = f->second, f->second = first;
+  return WR_OK;
+}
+
+static void describe(const contest *c, const finalists *final, wr_chosen *chosen) {
   int is_known = 1;
-  char second[96] = "", sectors[48] = "", other[64] = "";
+  char second[96] = "", sectors[48] = "", other[64] = "", timed[128] = "";
+  const candidate *won = &c->at[final->won];
   const wr_matrix_features *f = &c->features;
   const char *class = c->env->place == WR_CUDA ? wr_cost_device(c->env->device_name, &is_known) : "";
   if (chosen->second)
@@ -102,16 +145,22 @@ static void describe(const contest *c, const candidate *won, wr_chosen *chosen) 
              chosen->second_total * 1e3);
   if (c->env->place == WR_CUDA) snprintf(sectors, sizeof sectors, ", each reads %.2f sectors of x", f->gather);
   if (!is_known) snprintf(other, sizeof other, "; by the times of an %s", class);
+  if (final->untimed) snprintf(timed, sizeof timed, "; %s", final->untimed);
+  if (chosen->timed > 0)
+    snprintf(timed, sizeof timed, "; timed, a multiply took %.3g us, and %.3g us by %s", chosen->timed * 1e6,
+             chosen->second_timed * 1e6, chosen->second->name);
   snprintf(chosen->line, sizeof chosen->line,
-           "%s has the least expected time for %.0f multiplies: %.3g ms to prepare and %.3g us each%s; rows have %.1f "
-           "entries, %lld at most%s%s",
-           chosen->backend->name, c->use->multiplies, won->cost.prepare * 1e3, won->cost.multiply * 1e6, second,
-           f->mean, (long long)f->most, sectors, other);
+           "%s has the %s expected time for %.0f multiplies: %.3g ms to prepare and %.3g us each%s; rows have %.1f "
+           "entries, %lld at most%s%s%s",
+           chosen->backend->name, final->won < final->second ? "least" : "second least", c->use->multiplies,
+           won->cost.prepare * 1e3, won->cost.multiply * 1e6, second, f->mean, (long long)f->most, sectors, other,
+           timed);
 }
 
 wr_status wr_plan_choose(wr_csr *A, wr_env *env, const wr_plan_use *use, wr_plan **plan, wr_chosen *chosen) {
   wr_status status;
   wr_error refusal = {0};
+  finalists final = {0};
   contest c = {.env = env, .use = use};
   WR_NEED(plan);
   *plan = NULL;
@@ -123,21 +172,16 @@ wr_status wr_plan_choose(wr_csr *A, wr_env *env, const wr_plan_use *use, wr_plan
   TRY(wr_csr_host(A, env));
   TRY(wr_matrix_features_get(A, env->type, &c.features));
   for (int k = 0; k < MOST && names[env->place][k]; k++) TRY(invite(&c, A, env, names[env->place][k], &refusal));
-  for (int k = 0; k < c.count && *plan == NULL; k++) {
-    status = wr_plan_prepare(c.at[k].plan);
-    if (is_refusal(status)) {
-      (void)wr_error_keep(&refusal, status);
-      wr_plan_destroy(c.at[k].plan), c.at[k].plan = NULL; /* its memory is the next one's */
-      continue;
-    }
-    TRY(status);
-    *plan = c.at[k].plan, c.at[k].plan = NULL;
-    chosen->backend = wr_plan_backend(*plan), chosen->prepare = c.at[k].cost.prepare;
-    chosen->multiply = c.at[k].cost.multiply;
-    if (k + 1 < c.count) chosen->second = wr_plan_backend(c.at[k + 1].plan), chosen->second_total = c.at[k + 1].total;
-    describe(&c, &c.at[k], chosen);
-  }
-  status = *plan ? WR_OK : wr_error_raise(&refusal);
+  TRY(prepare_from(&c, &final.won, &refusal));
+  if (final.won == c.count) TRY(wr_error_raise(&refusal));
+  final.second = final.won + 1;
+  if (use->measure) TRY(measure(&c, A, env, &final, chosen));
+  candidate *won = &c.at[final.won], *second = final.second < c.count ? &c.at[final.second] : NULL;
+  chosen->backend = wr_plan_backend(won->plan), chosen->prepare = won->cost.prepare;
+  chosen->multiply = won->cost.multiply;
+  if (second) chosen->second = wr_plan_backend(second->plan), chosen->second_total = second->total;
+  describe(&c, &final, chosen);
+  *plan = won->plan, won->plan = NULL;
 done:
   for (int k = 0; k < c.count; k++) wr_plan_destroy(c.at[k].plan);
   return status;

@@ -10,6 +10,7 @@ WR_C_BEGIN
 typedef struct wr_plan_use {
   double multiplies; /* expected                                                                                       */
   int resident;      /* 1: the solver runs a resident loop (loop/loop.h) where the backend has plain rows and all fits */
+  int measure;       /* 1: the two with the least expected time are both prepared and timed, and the faster one stays  */
 } wr_plan_use;
 
 /* What was chosen and why. */
@@ -18,13 +19,14 @@ typedef struct wr_chosen {
   double multiplies;                  /* expected                                     */
   double prepare, multiply;           /* s of each that are expected of the backend   */
   double second_total;                /* s in all that are expected of the second     */
-  char line[400];                     /* one line: by what it was chosen              */
+  double timed, second_timed;         /* s of a multiply by each; 0: not timed        */
+  char line[480];                     /* one line: by what it was chosen              */
 } wr_chosen;
 
 /* *plan := a prepared plan of the backend of env's place that is expected to take least, with default knobs. One that refuses
- * the matrix, or finds no memory, makes room for the next one. Makes A's host arrays where there are none. The choice depends
- * on the matrix, env's type, the device's name and `use` alone. Errors: WR_ENOMEM, and those of wr_plan_create and
- * wr_plan_prepare; *plan is then NULL. */
+ * the matrix, or finds no memory, makes room for the next one. Makes A's host arrays where there are none. Unless it measures,
+ * the choice depends on the matrix, env's type, the device's name and `use` alone. Errors: WR_ENOMEM, and those of
+ * wr_plan_create, wr_plan_prepare and wr_plan_apply; *plan is then NULL. */
 wr_status wr_plan_choose(wr_csr *A, wr_env *env, const wr_plan_use *use, wr_plan **plan, wr_chosen *chosen);
 
 WR_C_END

@@ -199,10 +199,19 @@ check_auto() {
   run 0 pagerank --json "$work/auto.json" "$work/both.mtx"
   grep -q '"chosen": null' "$work/auto.json"
   expect 'a choice in JSON that was not asked for'
-  for list in auto,cpu_csr cpu_csr,auto auto:measure=1; do
+  for list in auto,cpu_csr cpu_csr,auto auto:measure=1,cpu_csr; do
     run 1 bicgstab -k $list gen:stencil:n=6
-    says "$err" '--backend: auto, which chooses a backend for a solve, stands alone and has no knobs'
+    says "$err" '--backend: auto, which chooses a backend for a solve, stands alone'
   done
+  run 0 bicgstab -k auto:measure=1 -v --json "$work/timed.json" gen:fem:n=8
+  says "$out" 'backend = "auto:measure=1"' '; timed, a multiply took' 'taken with the choice; a multiply'
+  grep -q '"timed_s": 0\.0*[1-9]' "$work/timed.json" && grep -q '"took_multiplies": [1-9]' "$work/timed.json"
+  expect 'no times of both, or not what the run took, in JSON'
+  grep -q '"timed_s": null' "$work/none.json"
+  expect 'a time in JSON that was not asked for'
+  run 1 bicgstab -k auto:measure=1 --deterministic gen:fem:n=8
+  says "$err" 'auto:measure=1 chooses by a clock, so two runs may choose differently, which deterministic excludes'
+  for knob in measure=2 measure= measur=1; do run 1 bicgstab -k auto:$knob gen:stencil:n=6; done
   run 1 spmv -k auto gen:stencil:n=6
   says "$err" 'auto, which chooses a backend for a solve'
 }

@@ -225,8 +225,12 @@ static const char *choice_of(wr_csr *A, wr_env *env, wr_plan_use use) {
   CHECK(chosen.backend == wr_plan_backend(plan) && chosen.multiplies == use.multiplies);
   CHECK(strstr(chosen.line, chosen.backend->name) == chosen.line);
   CHECK(chosen.second == NULL || (chosen.second != chosen.backend && strstr(chosen.line, chosen.second->name)));
-  CHECKF(chosen.second == NULL || chosen.second_total >= chosen.prepare + use.multiplies * chosen.multiply, "%s",
+  if (use.measure == 0)
+    CHECKF(chosen.second == NULL || chosen.second_total >= chosen.prepare + use.multiplies * chosen.multiply, "%s",
+           chosen.line);
+  CHECKF((chosen.timed > 0) == (use.measure && chosen.second && strstr(chosen.line, "not timed") == NULL), "%s",
          chosen.line);
+  CHECKF(chosen.timed <= chosen.second_timed, "%s", chosen.line); /* both are 0 where nothing was timed */
   check_product(A, env, plan);
   wr_plan_destroy(plan);
   wr_csr_free(A);
@@ -255,6 +259,49 @@ static void test_device(wr_env *env) {
   CHOSEN("lane_csr merbit merge_csr", generated("gen:rmat:scale=14,degree=32", 1), many);
   CHOSEN("csr_thread_unrolled csr_warp merge_csr", generated("gen:stencil:n=10", 0), one);
   CHOSEN("csr_thread_unrolled csr_warp merge_csr merbit", generated("gen:fem:n=8", 0), small); /* with plain rows */
+}
+
+/* Two backends are timed, and the one with the shorter time stays, whichever that is. */
+static void test_measured(wr_env *env) {
+  const wr_plan_use use = {.multiplies = 200, .measure = 1},
+                    resident = {.multiplies = 200, .measure = 1, .resident = 1};
+  wr_csr *A = generated("gen:fem:n=8", 0);
+  wr_plan *plan = NULL;
+  wr_chosen chosen;
+  CHECK_OK(wr_plan_choose(A, env, &use, &plan, &chosen));
+  CHECKF(chosen.timed > 0 && chosen.second && strstr(chosen.line, "timed, a multiply took"), "%s", chosen.line);
+  wr_plan_destroy(plan);
+  if (env->place == WR_CUDA) {
+    CHECK_OK(wr_plan_choose(A, env, &resident, &plan, &chosen));
+    CHECKF(chosen.timed == 0 && strstr(chosen.line, "not timed: the solver may do all"), "%s", chosen.line);
+    wr_plan_destroy(plan);
+  }
+  wr_csr_free(A);
+  (void)choice_of(generated("gen:fem:n=8", 0), env, use);
+  (void)choice_of(generated("gen:stencil:n=9", 0), env, use);
+}
+
+/* The first backend's memory is there and the second's is not: the first one is taken without being timed. */
+static void test_unmeasured(wr_env *env) {
+  const wr_plan_use use = {.multiplies = 1e4, .measure = 1};
+  int untimed = 0, done = 0;
+  wr_csr *A = generated("gen:fem:n=5", 0);
+  CASE("allocations that fail before a measurement");
+  for (int failing = 0; !done && failing < 1000; failing++) {
+    wr_plan *plan = NULL;
+    wr_chosen chosen;
+    atomic_store(&calls, 0), atomic_store(&refused, failing);
+    wr_status status = wr_plan_choose(A, env, &use, &plan, &chosen);
+    done = atomic_load(&calls) <= failing;
+    atomic_store(&refused, -1);
+    CHECKF(status == WR_OK || status == WR_ENOMEM, "allocation %d: %s", failing, wr_status_message());
+    CHECK((plan != NULL) == (status == WR_OK));
+    if (plan && chosen.timed == 0) untimed += strstr(chosen.line, "not timed: no memory") != NULL;
+    if (plan && !done) check_product(A, env, plan);
+    wr_plan_destroy(plan);
+  }
+  CHECKF(done && untimed > 0, "%d times", untimed);
+  wr_csr_free(A);
 }
 
 static void test_any(wr_env *env) {
@@ -302,7 +349,7 @@ static void test_arguments(wr_env *env) {
   wr_plan *plan = (wr_plan *)env; /* to be overwritten */
   wr_chosen chosen;
   CASE("arguments");
-  CHECK_FAILS(WR_EUSAGE, wr_plan_choose(NULL, env, &(wr_plan_use){1, 0}, &plan, &chosen));
+  CHECK_FAILS(WR_EUSAGE, wr_plan_choose(NULL, env, &(wr_plan_use){.multiplies = 1}, &plan, &chosen));
   CHECK_MESSAGE("A is NULL");
   CHECK(plan == NULL);
 }
@@ -319,6 +366,8 @@ int main(void) {
     test_host(&host);
     test_any(&host);
     test_refused(&host);
+    test_measured(&host);
+    test_unmeasured(&host);
     test_arguments(&host);
     wr_env_close(&host);
     wr_status status = wr_env_open(&cuda);
@@ -328,6 +377,7 @@ int main(void) {
     }
     CHECK_OK(status);
     test_device(&cuda);
+    test_measured(&cuda);
     test_any(&cuda);
     wr_env_close(&cuda);
   }
