@@ -191,6 +191,11 @@ const wr_option wr_spmv_options[] = {
     {.name = "standard", .type = WR_OPTION_FLAG, .offset = SPMV(standard),
      .help = "a standard set of generated matrices, at full size where there is a GPU; patterns with made-up "
              "values and without"},
+    {.name = "solves", .type = WR_OPTION_INT, .offset = SPMV(solves), .min = 0, .max = 1e12, .value = "0",
+     .help = "advise for so many solves of 200 multiplies: what a backend saves, and whether it is worth its "
+             "preparation"},
+    {.name = "advise", .type = WR_OPTION_FLAG, .offset = SPMV(advise),
+     .help = "time nothing: advise by the model of -k auto, for one solve unless --solves says more"},
     {.name = "threads", .type = WR_OPTION_INT, .offset = SPMV(common.threads), .min = 0, .max = 4096, .value = "0",
      .help = "CPU threads; 0: all"},
     {.name = "deterministic", .type = WR_OPTION_FLAG, .offset = SPMV(common.deterministic),
@@ -313,12 +318,15 @@ const wr_program_text wr_spmv_text = {
             {"speed-up", "against the first backend of the list; = if the intervals are not 2% apart"},
             {"pays at", "multiplies after which the longer preparation has paid; \"to N\": the backend is slower, but "
                         "takes less time to prepare, and so less in all for up to N multiplies"},
+            {"saves us", "with --solves or --advise: of a multiply, against the first backend"},
+            {"worth it", "with them: yes if it takes less time in all than the first backend, preparation included"},
             {"", "The last line names the backend that takes the least time, by the number of multiplies."},
             {NULL, NULL}},
     .examples =
         (const wr_phrase[]){
             {"spmv A.mtx", "every backend that runs here"},
             {"spmv -k merbit,cusparse --cold @list", "two backends, also with cold caches"},
+            {"spmv --advise --solves 10 A.mtx", "is another backend worth its preparation?"},
             {"spmv --json out.json gen:web gen:fem", "generated matrices, a report as JSON"},
             {NULL, NULL}},
     .exits =

@@ -104,6 +104,8 @@ typedef struct wr_spmv_settings {
   int values, pattern;       /* 1: multiply with values; without                               */
   int standard;
   int cold, sectors;
+  int advise;                /* 1: nothing is timed; a model expects                           */
+  int64_t solves;            /* for which it advises; 0: for none                              */
   int64_t batches, vectors;
   double seconds;
   char *csv;

@@ -9,6 +9,7 @@
 #include "io/output_file.h"
 #include "solvers/program/comm_mpi.h"
 #include "solvers/program/apply_time.h"
+#include "solvers/program/expected_runs.h"
 #include "solvers/program/matrix_list.h"
 #include "solvers/program/need.h"
 #include "solvers/program/paths.h"
@@ -20,6 +21,7 @@
 #include "solvers/api/source.h"
 #include "solvers/report/spmv_table.h"
 #include "solvers/program/threads.h"
+#include "spmv/choose/cost_model.h"
 
 enum { VALUES_AS_GIVEN = 0, WITH_VALUES = 1, WITHOUT_VALUES = 2, MOST_LIST = 4096 };
 
@@ -119,6 +121,18 @@ static wr_status write_results(job *j, const wr_spmv_table *table) {
   return wr_output_flush(&j->lines_file);
 }
 
+static wr_status report_type(job *j, wr_csr *A, wr_type type, wr_problem_facts *facts, const wr_row_statistics *rows) {
+  int is_known, by_model = j->s.advise, on_device = by_model && j->places[WR_CUDA].env.ops != NULL;
+  if (!j->s.common.quiet) wr_report_warnings(stderr, "spmv", j->runs, j->count);
+  wr_spmv_table table = {.facts = facts, .A = A, .type = type, .rows = rows, .runs = j->runs, .times = j->times,
+                         .count = j->count, .solves = j->s.solves, .by_model = by_model,
+                         .times_of = on_device ? wr_cost_device(j->places[WR_CUDA].env.device_name, &is_known) : "",
+                         .verbose = j->s.common.verbose,
+                         .x_sectors = j->s.sectors ? wr_sectors_of_x(A, type) : -1};
+  note_code(j, wr_report_exit_code(j->runs, j->count));
+  return write_results(j, &table);
+}
+
 static wr_status time_type(job *j, wr_csr *A, wr_type type, wr_problem_facts *facts, const wr_row_statistics *rows) {
   wr_apply_settings how = {.batches = j->s.batches, .seconds = j->s.seconds, .batch_seconds = WR_APPLY_BATCH_SECONDS,
                            .vectors = j->s.vectors, .preparations = WR_APPLY_PREPARATIONS, .cold = j->s.cold,
@@ -131,12 +145,18 @@ static wr_status time_type(job *j, wr_csr *A, wr_type type, wr_problem_facts *fa
     note_failure(j, facts, status);
     return WR_OK;
   }
-  if (!j->s.common.quiet) wr_report_warnings(stderr, "spmv", j->runs, j->count);
-  wr_spmv_table table = {.facts = facts, .A = A, .type = type, .rows = rows, .runs = j->runs, .times = j->times,
-                         .count = j->count, .verbose = j->s.common.verbose,
-                         .x_sectors = j->s.sectors ? wr_sectors_of_x(A, type) : -1};
-  note_code(j, wr_report_exit_code(j->runs, j->count));
-  return write_results(j, &table);
+  return report_type(j, A, type, facts, rows);
+}
+
+/* By the model of -k auto, at the place where a solve would run. */
+static wr_status advise_type(job *j, wr_csr *A, wr_type type, wr_problem_facts *facts, const wr_row_statistics *rows) {
+  wr_env *env = &j->places[j->places[WR_CUDA].env.ops ? WR_CUDA : WR_HOST].env;
+  facts->precision = type == WR_F32 ? "f32" : "f64";
+  env->type = type;
+  wr_status status = wr_expected_runs(A, env, j->runs, j->times, &j->count);
+  if (status == WR_OK) return report_type(j, A, type, facts, rows);
+  note_failure(j, facts, status);
+  return WR_OK;
 }
 
 static wr_status time_matrix(job *j, const char *name, int with_values, int without) {
@@ -161,7 +181,7 @@ static wr_status time_matrix(job *j, const char *name, int with_values, int with
     TRY(set_values(A, variants[v], &facts));
     for (int type = WR_F32; type <= WR_F64; type++) {
       if (*wr_process_interrupted() || (j->s.precision != WR_SPMV_BOTH && j->s.precision != type)) continue;
-      if (stop == WR_OK) stop = time_type(j, A, (wr_type)type, &facts, &rows);
+      if (stop == WR_OK) stop = (j->s.advise ? advise_type : time_type)(j, A, (wr_type)type, &facts, &rows);
     }
   }
   if (j->page) TRY(wr_figure_matrix(j->page, A, 3));
@@ -204,6 +224,40 @@ static void open_place(job *j, wr_place place) {
                                     .tune_cache = s->tune_cache});
 }
 
+/* --advise: opens the place where a solve would run, a GPU first. */
+static wr_status open_advised(job *j) {
+  const wr_settings *s = &j->s.common;
+  for (int place = WR_CUDA; place >= WR_HOST; place--) {
+    wr_apply_place *p = &j->places[place];
+    int allowed = s->device != (place == WR_CUDA ? WR_DEVICE_CPU : WR_DEVICE_CUDA);
+    p->env = (wr_env){.place = place, .device = s->device_number, .type = WR_F64, .threads = (int)s->threads,
+                      .deterministic = s->deterministic};
+    p->error = (wr_error){WR_EUNAVAILABLE, "left out: --advise is about the place where a solve would run"};
+    if (!allowed) continue;
+    wr_status status = wr_env_open(&p->env);
+    if (status == WR_OK) p->error = (wr_error){WR_OK};
+    if (status == WR_OK || s->device == (place == WR_CUDA ? WR_DEVICE_CUDA : WR_DEVICE_CPU)) return status;
+    (void)wr_error_keep(&p->error, status);
+  }
+  return wr_error_raise(&j->places[WR_HOST].error);
+}
+
+/* --advise times nothing, so what belongs to times is refused. */
+static wr_status check_advise(wr_spmv_settings *s) {
+  const char *other = s->common.backends ? "--backend"
+                      : s->vectors > 1   ? "--vectors"
+                      : s->common.report ? "--report"
+                                         : NULL;
+  if (!s->advise) return WR_OK;
+  if (s->solves == 0) s->solves = 1;
+  if (other)
+    return wr_fail(WR_EUSAGE,
+                   "--advise times nothing and has backends of its own; for %s leave it out: --solves alone "
+                   "advises by measured times",
+                   other);
+  return WR_OK;
+}
+
 /* All backends of this machine that are made for speed, a GPU's first; the first of them is the baseline of the table. */
 static wr_status choose_backends(job *j) {
   static const wr_place order[] = {WR_CUDA, WR_HOST};
@@ -225,6 +279,7 @@ static wr_status choose_backends(job *j) {
 
 /* Refuses a single backend that is not available before a matrix is read. In a table or JSON it is a row. */
 static wr_status check_single(const job *j) {
+  if (j->s.advise) return WR_OK;
   const wr_backend *only = j->choices[0].backend;
   const wr_apply_place *place = &j->places[only->place];
   if (j->count > 1 || j->s.common.json || j->s.common.jsonl || j->s.csv) return WR_OK;
@@ -354,9 +409,11 @@ static wr_status set_up(job *j, int argc, char **argv, int *first) {
   if (j->s.sectors && j->s.vectors > 1)
     return wr_fail(WR_EUSAGE, "--sectors counts a multiply of one vector: leave out --vectors %d", (int)j->s.vectors);
   if (wr_process_is_action(s)) return WR_OK;
+  PASS(check_advise(&j->s));
   PASS(check_operands(j, argc - *first, argv + *first));
   char reason[WR_THREADS_REASON];
   if (wr_threads_settle(&s->threads, reason) && !s->quiet) fprintf(stderr, "spmv: %s\n", reason);
+  if (j->s.advise) return open_advised(j);
   if (s->backends) PASS(wr_choices_parse(s->backends, j->choices, &j->count));
   for (int place = 0; place < 2; place++) open_place(j, (wr_place)place);
   if (s->backends == NULL) PASS(choose_backends(j));
@@ -367,6 +424,7 @@ static wr_status work(job *j) {
   wr_status status;
   wr_matrix_tally tally = {0};
   const wr_settings *s = &j->s.common;
+  const char *done = j->s.advise ? "judged by the model" : "measured, and every product right";
   const char *idle = wr_choices_tune_nothing(j->choices, j->count, s->deterministic);
   if (s->tune_cache && idle && !s->quiet) wr_text_message(stderr, "spmv: --tune-cache is not used: %s", idle);
   TRY(begin_reports(j));
@@ -379,7 +437,7 @@ static wr_status work(job *j) {
   }
   if (j->matrices.count > 0) j->code = tally.code;
   if (*wr_process_interrupted()) note_code(j, wr_outcome_exit_code(WR_INTERRUPTED));
-  if (j->text) wr_matrix_tally_print(j->text, &j->matrices, &tally, "measured, and every product right");
+  if (j->text) wr_matrix_tally_print(j->text, &j->matrices, &tally, done);
   if (j->json_file.file) {
     wr_spmv_json_end(&j->json, j->code);
     TRY(wr_output_commit(&j->json_file));

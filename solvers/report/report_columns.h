@@ -20,6 +20,7 @@ typedef struct wr_columns {
   const wr_run *base;    /* the baseline of comparisons; NULL: there is none                   */
   int decimals;          /* of the microseconds of a multiply, the same in all rows so that the points line up */
   const wr_apply_times *times; /* [count] or NULL: further measurements of spmv */
+  double multiplies;     /* for which spmv advises; 0: for none                                */
 } wr_columns;
 
 typedef struct wr_column {

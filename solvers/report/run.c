@@ -109,6 +109,13 @@ wr_apply_standing wr_apply_compare(const wr_run *run, const wr_run *base) {
   return standing;
 }
 
+int wr_apply_is_worth(const wr_run *run, const wr_run *base, double multiplies) {
+  wr_apply_standing standing = wr_apply_compare(run, base);
+  if (!standing.known || run == base || !(standing.faster || standing.slower)) return 0;
+  if (standing.pays_at >= 0) return (double)standing.pays_at <= multiplies;
+  return standing.slower && (double)standing.ahead_until > multiplies;
+}
+
 static double first_result(const wr_run *run) { return run->setup + run->apply_first; }
 
 /* The first apply is in no interval. */

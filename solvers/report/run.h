@@ -224,6 +224,10 @@ typedef struct wr_apply_standing {
 
 wr_apply_standing wr_apply_compare(const wr_run *run, const wr_run *base); /* base may be NULL */
 
+/* 1 if, preparation included, run takes less time than base for so many multiplies, and their difference is beyond the
+ * measuring error. */
+int wr_apply_is_worth(const wr_run *run, const wr_run *base, double multiplies);
+
 /* ---- the backend that takes the least time, preparation included, for a number of multiplies ---- */
 
 /* For `from` multiplies, and more up to the next stretch, this run takes the least time. */

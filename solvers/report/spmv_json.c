@@ -71,7 +71,7 @@ static void write_times(wr_json *json, const wr_run *run, const wr_apply_times *
   wr_json_real(json, "read_share", run->read_bandwidth > 0 ? rate / run->read_bandwidth : NAN);
 }
 
-static void write_comparison(wr_json *json, const wr_run *run, const wr_run *base) {
+static void write_comparison(wr_json *json, const wr_spmv_table *t, const wr_run *run, const wr_run *base) {
   wr_apply_standing standing = wr_apply_compare(run, base);
   wr_json_begin(json, "comparison", '{');
   wr_json_boolean(json, "is_baseline", run == base);
@@ -81,6 +81,10 @@ static void write_comparison(wr_json *json, const wr_run *run, const wr_run *bas
   int pays = standing.known && run != base;
   wr_json_count(json, "break_even", pays ? standing.pays_at : -1);
   wr_json_count(json, "ahead_until", pays && standing.pays_at < 0 ? standing.ahead_until : -1);
+  if (t->solves > 0 && pays) {
+    wr_json_real(json, "saves_s", base->apply_median - run->apply_median);
+    wr_json_boolean(json, "worth", wr_apply_is_worth(run, base, wr_spmv_multiplies(t)));
+  }
   wr_json_end(json, '}');
 }
 
@@ -107,6 +111,28 @@ static void write_plain_sectors(wr_json *json, const wr_spmv_table *t) {
     write_sectors_of(json, t, wr_plain_format_bytes(t->A, t->type));
 }
 
+/* By the model alone. */
+static void write_expected(wr_json *json, const wr_run *run) {
+  wr_json_begin(json, "expected", '{');
+  wr_json_real(json, "prepare_s", run->setup);
+  wr_json_real(json, "multiply_s", run->apply_median);
+  wr_json_end(json, '}');
+}
+
+/* For what it advises; null where that was not asked for. */
+static void write_advice(wr_json *json, const wr_spmv_table *t) {
+  if (t->solves == 0) {
+    wr_json_null(json, "advice");
+    return;
+  }
+  wr_json_begin(json, "advice", '{');
+  wr_json_integer(json, "solves", t->solves);
+  wr_json_real(json, "multiplies", wr_spmv_multiplies(t));
+  wr_json_text(json, "by", t->by_model ? "model" : "times");
+  wr_json_text(json, "times_of", t->by_model && t->times_of[0] ? t->times_of : NULL);
+  wr_json_end(json, '}');
+}
+
 static void write_run(wr_json *json, const wr_spmv_table *t, int k, const wr_run *base) {
   char label[256];
   const wr_run *run = &t->runs[k];
@@ -117,13 +143,17 @@ static void write_run(wr_json *json, const wr_spmv_table *t, int k, const wr_run
   wr_json_text(json, "place", run->backend->place == WR_HOST ? "host" : "cuda");
   wr_json_text(json, "status", wr_status_name(run->error.status));
   wr_json_text(json, "reason", run->error.text[0] ? run->error.text : NULL);
-  wr_json_boolean(json, "ran", run->ran);
-  if (run->ran) {
+  wr_json_boolean(json, "ran", run->ran && !t->by_model);
+  if (run->ran && t->by_model) {
+    wr_json_plan(json, run, 0);
+    write_expected(json, run);
+    write_comparison(json, t, run, base);
+  } else if (run->ran) {
     wr_json_plan(json, run, 0);
     write_sectors(json, t, run);
     write_times(json, run, &t->times[k]);
     wr_json_verdict(json, &run->verdict, NULL, 0);
-    write_comparison(json, run, base);
+    write_comparison(json, t, run, base);
   }
   wr_json_end(json, '}');
 }
@@ -200,6 +230,7 @@ void wr_spmv_json_matrix(wr_json *json, const wr_spmv_table *t) {
   write_plain_sectors(json, t);
   write_features(json, t);
   write_suggestion(json, t);
+  write_advice(json, t);
   wr_json_begin(json, "runs", '[');
   for (int k = 0; k < t->count; k++) write_run(json, t, k, base);
   wr_json_end(json, ']');

@@ -79,6 +79,23 @@ static void pays_cell(const wr_columns *c, int k, char *cell) {
     snprintf(cell, WR_CELL_ROOM, "never");
 }
 
+/* s of a multiply less than the baseline's; -: it takes more. */
+static void saves_cell(const wr_columns *c, int k, char *cell) {
+  wr_apply_standing standing = wr_apply_compare(&c->runs[k], c->base);
+  cell[0] = '\0';
+  if (c->multiplies <= 0) return;
+  snprintf(cell, WR_CELL_ROOM, "-");
+  if (standing.known && standing.faster) microseconds(c->base->apply_median - c->runs[k].apply_median, cell);
+}
+
+static void worth_cell(const wr_columns *c, int k, char *cell) {
+  const wr_run *run = &c->runs[k];
+  cell[0] = '\0';
+  if (c->multiplies <= 0) return;
+  int is_known = wr_apply_compare(run, c->base).known && run != c->base;
+  snprintf(cell, WR_CELL_ROOM, "%s", !is_known ? "-" : wr_apply_is_worth(run, c->base, c->multiplies) ? "yes" : "no");
+}
+
 /* spmv --help explains them. */
 static const wr_column columns[] = {
     {"prepare", wr_cell_prepare, 8, NULL},
@@ -92,9 +109,23 @@ static const wr_column columns[] = {
     {"read", wr_cell_read, 5, NULL},
     {"memory", wr_cell_memory, 2, NULL},
     {"speed-up", speed_cell, 10, NULL},
+    {"saves us", saves_cell, 8, NULL},
     {"pays at", pays_cell, 7, NULL},
+    {"worth it", worth_cell, 13, NULL},
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
+
+/* Of what a model expects. */
+static const wr_column expected_columns[] = {
+    {"prepare", wr_cell_prepare, 8, NULL},
+    {"multiply us", hot_cell, 11, NULL},
+    {"bytes", bytes_cell, 3, NULL},
+    {"memory", wr_cell_memory, 2, NULL},
+    {"saves us", saves_cell, 9, NULL},
+    {"pays at", pays_cell, 10, NULL},
+    {"worth it", worth_cell, 13, NULL},
+};
+enum { EXPECTED_COLUMNS = sizeof expected_columns / sizeof *expected_columns };
 
 static void print_wrong(wr_writer *out, const wr_spmv_table *t) {
   char label[LABEL_ROOM], worst[16];
@@ -123,6 +154,22 @@ static void print_heading(wr_writer *out, const wr_spmv_table *t) {
   wr_line_add(&rows, ", %s empty; matrix bandwidth %s", t->rows->empty ? wr_text_count(t->rows->empty, empty) : "none",
               wr_text_count(t->rows->bandwidth, bandwidth));
   wr_writer_paragraph(out, &rows);
+}
+
+/* "advice for 3 solves of 200 multiplies, by a model: nothing was timed" */
+static void print_advised(wr_writer *out, const wr_spmv_table *t) {
+  char count[16];
+  wr_line line = {0};
+  if (t->solves == 0) return;
+  wr_line_add(&line, "advice for %s %s of %d multiplies, ", wr_text_count(t->solves, count),
+              wr_plural(t->solves, "solve", "solves"), WR_EXPECTED_MULTIPLIES);
+  if (!t->by_model)
+    wr_line_add(&line, "by the times measured");
+  else if (t->times_of[0])
+    wr_line_add(&line, "by a model of the times of an %s: nothing was timed", t->times_of);
+  else
+    wr_line_add(&line, "by bytes and a usual memory: nothing was timed");
+  wr_writer_paragraph(out, &line);
 }
 
 int wr_spmv_add_suggestion(wr_line *line, const wr_spmv_table *t) {
@@ -189,9 +236,14 @@ static void print_plans(wr_writer *out, const wr_spmv_table *t) {
 }
 
 void wr_spmv_table_print(wr_writer *out, const wr_spmv_table *t) {
-  wr_columns c = {.runs = t->runs, .times = t->times, .count = t->count, .base = wr_apply_base(t->runs, t->count)};
+  wr_columns c = {.runs = t->runs, .times = t->times, .count = t->count, .base = wr_apply_base(t->runs, t->count),
+                  .multiplies = wr_spmv_multiplies(t)};
   print_heading(out, t);
-  wr_columns_print(out, columns, COLUMNS, &c);
+  print_advised(out, t);
+  if (t->by_model)
+    wr_columns_print(out, expected_columns, EXPECTED_COLUMNS, &c);
+  else
+    wr_columns_print(out, columns, COLUMNS, &c);
   print_wrong(out, t);
   wr_line suggestion = {0};
   if (wr_spmv_add_suggestion(&suggestion, t)) wr_writer_paragraph(out, &suggestion);

@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 
+#include "config/defaults.h"
 #include "solvers/report/json.h"
 #include "solvers/report/row_statistics.h"
 #include "solvers/report/run.h"
@@ -26,7 +27,13 @@ typedef struct wr_spmv_table {
   int count;
   int64_t x_sectors; /* wr_sectors_of_x; -1: not counted */
   int verbose;       /* 1: show each plan's line         */
+  int64_t solves;    /* for which it advises, of WR_EXPECTED_MULTIPLIES each; 0: for none */
+  int by_model;      /* 1: the runs are those of wr_expected_runs */
+  const char *times_of; /* by_model: the class of devices that the model's times are of; "": the CPU */
 } wr_spmv_table;
+
+/* For which the table advises; 0: it does not. */
+static inline double wr_spmv_multiplies(const wr_spmv_table *t) { return (double)t->solves * WR_EXPECTED_MULTIPLIES; }
 
 /* That a multiply takes at once. */
 static inline int64_t wr_spmv_vectors(const wr_spmv_table *t) { return t->count > 0 ? t->times[0].vectors : 1; }

@@ -7,10 +7,8 @@
 #include "spmv/choose/cost_model.h"
 #include "spmv/choose/plan_time.h"
 
-enum { MOST = 8 };
-
 /* The candidates of each place, those with plain rows first. What the others would add is in docs/auto.md. */
-static const char *const names[2][MOST] = {
+static const char *const names[2][WR_MOST_CANDIDATES] = {
     [WR_HOST] = {"cpu_csr", "cpu_bsr"},
     [WR_CUDA] = {"csr_thread_unrolled", "csr_warp", "merge_csr", "merbit", "bsr_unrolled", "lane_csr", "sell_coded",
                  "sliced_dia"},
@@ -34,7 +32,7 @@ typedef struct contest {
   const wr_env *env;
   const wr_plan_use *use;
   wr_matrix_features features;
-  candidate at[MOST]; /* ascending by total */
+  candidate at[WR_MOST_CANDIDATES]; /* ascending by total */
   int count;
 } contest;
 
@@ -171,7 +169,8 @@ wr_status wr_plan_choose(wr_csr *A, wr_env *env, const wr_plan_use *use, wr_plan
   *chosen = (wr_chosen){.multiplies = use->multiplies};
   TRY(wr_csr_host(A, env));
   TRY(wr_matrix_features_get(A, env->type, &c.features));
-  for (int k = 0; k < MOST && names[env->place][k]; k++) TRY(invite(&c, A, env, names[env->place][k], &refusal));
+  for (int k = 0; k < WR_MOST_CANDIDATES && names[env->place][k]; k++)
+    TRY(invite(&c, A, env, names[env->place][k], &refusal));
   TRY(prepare_from(&c, &final.won, &refusal));
   if (final.won == c.count) TRY(wr_error_raise(&refusal));
   final.second = final.won + 1;
@@ -185,4 +184,43 @@ wr_status wr_plan_choose(wr_csr *A, wr_env *env, const wr_plan_use *use, wr_plan
 done:
   for (int k = 0; k < c.count; k++) wr_plan_destroy(c.at[k].plan);
   return status;
+}
+
+/* e := what is expected of its backend. */
+static wr_status expect_one(const contest *c, wr_csr *A, wr_env *env, wr_expected *e) {
+  wr_cost cost;
+  wr_plan *plan = NULL;
+  wr_status status = wr_plan_create(e->backend, NULL, A, env, &plan);
+  if (is_refusal(status)) {
+    (void)wr_error_keep(&e->refusal, status);
+    return WR_OK;
+  }
+  PASS(status);
+  e->info = *wr_plan_get_info(plan);
+  if (expect(c, e->backend, &e->info, &cost))
+    e->prepare = cost.prepare, e->multiply = cost.multiply;
+  else
+    (void)wr_error_keep(&e->refusal, wr_fail(WR_EUNAVAILABLE, "the model has no times of it for such a matrix"));
+  wr_plan_destroy(plan);
+  return WR_OK;
+}
+
+wr_status wr_plans_expect(wr_csr *A, wr_env *env, wr_expected expected[WR_MOST_CANDIDATES], int *count) {
+  contest c = {.env = env};
+  WR_NEED(count);
+  *count = 0;
+  WR_NEED(A);
+  WR_NEED(env);
+  WR_NEED(expected);
+  PASS(wr_csr_host(A, env));
+  PASS(wr_matrix_features_get(A, env->type, &c.features));
+  for (int others = 0; others < 2; others++)
+    for (int k = 0; k < WR_MOST_CANDIDATES && names[env->place][k]; k++) {
+      const wr_backend *backend;
+      PASS(wr_backend_find(names[env->place][k], &backend));
+      if (backend->plan == NULL || (backend != wr_backend_default(env->place)) != others) continue;
+      expected[*count] = (wr_expected){.backend = backend};
+      PASS(expect_one(&c, A, env, &expected[(*count)++]));
+    }
+  return WR_OK;
 }

@@ -29,5 +29,19 @@ typedef struct wr_chosen {
  * wr_plan_create, wr_plan_prepare and wr_plan_apply; *plan is then NULL. */
 wr_status wr_plan_choose(wr_csr *A, wr_env *env, const wr_plan_use *use, wr_plan **plan, wr_chosen *chosen);
 
+enum { WR_MOST_CANDIDATES = 8 };
+
+/* What the model expects of one candidate with default knobs. */
+typedef struct wr_expected {
+  const wr_backend *backend;
+  double prepare, multiply; /* s                                                  */
+  wr_plan_info info;        /* the estimates of its plan                          */
+  wr_error refusal;         /* not WR_OK: it cannot multiply with A; no times then */
+} wr_expected;
+
+/* expected[*count] := the candidates of env's place that are built, the place's default backend first. Nothing is prepared or
+ * timed. Makes A's host arrays where there are none. WR_ENOMEM, and errors of wr_plan_create that concern all backends. */
+wr_status wr_plans_expect(wr_csr *A, wr_env *env, wr_expected expected[WR_MOST_CANDIDATES], int *count);
+
 WR_C_END
 #endif

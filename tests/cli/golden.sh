@@ -52,6 +52,8 @@ report_of bicgstab_verbose 0 bicgstab --verify device -v $system
 report_of pagerank_table 0 pagerank --verify full --top 2 -k cpu_csr,merbit,reference $graph
 report_of bicgstab_table_failed 2 bicgstab --verify off -n 2 -k cpu_csr,reference,cusparse $system
 
+report_of spmv_advise 0 spmv --advise --solves 3 gen:fem:n=8
+
 run 0 pagerank --list-backends # what a backend needs, and why it is not available, depends on the machine
 grep '^[a-z]' "$out" | sort >"$work/text"
 compare list_backends

@@ -91,6 +91,39 @@ check_vectors() {
   misuse '--sectors counts a multiply of one vector' --sectors --vectors 2 "$graph"
 }
 
+# By the model alone, where cpu_bsr pays from 99 multiplies on, and by measured times.
+check_advise() {
+  export COLUMNS=120
+  call 0 "$BUILD/spmv" -d cpu --advise -p f64 --json "$json" --csv "$work/advice.csv" gen:fem:n=8
+  says "$out" 'advice for 1 solve of 200 multiplies, by bytes and a usual memory: nothing was timed' \
+    'backend prepare multiply us bytes memory saves us pays at worth it' 'from 99 on cpu_bsr'
+  [ "$(awk '/^cpu_/ { print $1, $NF }' "$out" | tr '\n' ' ')" = 'cpu_csr - cpu_bsr yes ' ]
+  expect 'blocks are not worth 200 multiplies'
+  holds 'r["matrices"][0]["advice"] == {"solves": 1, "multiplies": 200, "by": "model", "times_of": None}'
+  holds '[run["ran"] for run in r["matrices"][0]["runs"]] == [False, False]'
+  holds '[run["comparison"].get("worth") for run in r["matrices"][0]["runs"]] == [None, True]'
+  holds 'all(run["expected"]["multiply_s"] > 0 for run in r["matrices"][0]["runs"])'
+  [ "$(cut -d , -f 9,13- "$work/advice.csv" | sed -n 's/^\(cpu_bsr\),[0-9.]*,,,.*,no,\(model,200\),[0-9.e-]*,/\1 \2 /p')" = \
+    'cpu_bsr model,200 99,yes' ]
+  expect 'the CSV does not have the advice'
+  call 0 "$BUILD/spmv" -d cpu --advise -p f64 --solves 3 gen:stencil:n=12
+  says "$out" 'advice for 3 solves of 200' 'never no' 'least time: cpu_csr for any number of multiplies'
+  spmv 0 --batches 8 -p f64 --solves 2 --json "$json" -k reference,cpu_csr gen:stencil:n=12
+  says "$out" 'advice for 2 solves of 200 multiplies, by the times measured' 'saves us pays at worth it'
+  holds 'r["matrices"][0]["advice"]["by"] == "times" and "expected" not in r["matrices"][0]["runs"][1]'
+  holds 'r["matrices"][0]["runs"][1]["comparison"]["worth"] in (True, False)'
+  unset COLUMNS
+  spmv 0 -p f64 --json "$json" -k cpu_csr "$graph"
+  holds 'r["matrices"][0]["advice"] is None'
+  call 3 "$BUILD/spmv" -d cpu --advise "$work/broken.mtx" "$graph"
+  says "$out" '1 of 2 judged by the model'
+  for excluded in '-k cpu_csr' '--vectors 2' "--report $work/page.html"; do
+    # shellcheck disable=SC2086
+    misuse '--advise times nothing and has backends of its own; for --' --advise $excluded "$graph"
+  done
+  misuse '--solves: -1 is not in [0, 1e12]' --solves -1 "$graph"
+}
+
 check_sources() {
   printf '# two\n\n  %s  # wide\n\t%s\r\ngen:chain:scale=4' "$wide" "$graph" >"$work/list.txt"
   spmv 0 -p f64 -k cpu_csr "@$work/list.txt" gen:stencil:n=3
@@ -133,11 +166,11 @@ check_lines() {
   holds 'r[3]["matrices"][0]["csr_bytes"] == 3 * 8 + 7 * 4 and r[3]["matrices"][0]["sectors"] is None'
   holds 'all(run["plan"]["memory_bytes"] == run["plan"]["extra_bytes"] + run["plan"]["borrowed_bytes"]
     for line in r for run in line["matrices"][0]["runs"])'
-  [ "$(wc -l <"$work/table.csv")" = 4 ] && [ "$(grep -c ',cpu_csr,host,WR_OK,,[0-9.e-]*,.*,yes$' "$work/table.csv")" = 2 ]
+  [ "$(wc -l <"$work/table.csv")" = 4 ] && [ "$(grep -c ',cpu_csr,host,WR_OK,,[0-9.e-]*,.*,yes,times,,,,$' "$work/table.csv")" = 2 ]
   expect 'the CSV has not a line for each matrix'
-  grep -qE "^$work/none.mtx,,0,0,0,,no,,,,WR_EINPUT,.*,,,,,,,,,,\$" "$work/table.csv"
+  grep -qE "^$work/none.mtx,,0,0,0,,no,,,,WR_EINPUT,.*,,,,,,,,,,,,,,,\$" "$work/table.csv"
   expect 'the CSV does not say that none.mtx could not be had'
-  [ "$(awk -F, '{ print NF }' "$work/table.csv" | sort -u)" = 22 ]
+  [ "$(awk -F, '{ print NF }' "$work/table.csv" | sort -u)" = 27 ]
   expect 'the lines of the CSV differ in their fields'
   spmv 0 -p f64 -k cpu_csr --csv - "$graph"
   [ "$(head -n 1 "$out" | cut -d , -f 1-3)" = matrix,family,nrows ] && [ -s "$err" ]
@@ -274,6 +307,10 @@ check_simt() {
   holds '[m["runs"][0]["sectors"] for m in r["matrices"]] == [{"streams": 3, "x": x} for x in (1, 2)]'
   holds 'all(run["verification"]["multiplied_right"] for m in r["matrices"] for run in m["runs"])'
   holds 'all(run["place"] == "cuda" and run["sectors"]["x"] for m in r["matrices"] for run in m["runs"])'
+  call 0 "$BUILD/simt/spmv" --advise -p f64 --json "$json" gen:fem:n=4
+  says "$out" 'by a model of the times of an H200: nothing was timed' 'merbit' 'bsr_unrolled'
+  holds 'r["matrices"][0]["runs"][0]["backend"] == "merbit" and len(r["matrices"][0]["runs"]) == 8'
+  holds 'all(run["status"] == "WR_EUNAVAILABLE" or run["expected"]["multiply_s"] > 0 for run in r["matrices"][0]["runs"])'
   # shellcheck disable=SC2086
   call 0 "$BUILD/simt/spmv" -d cuda $quick --vectors 5 --json "$json" -k csr_warp,merbit,csr_thread "$wide"
   holds 'all(run["vectors"] == 5 and run["verification"]["multiplied_right"] for m in r["matrices"] for run in m["runs"])'
@@ -282,6 +319,7 @@ check_simt() {
 check_table
 check_json
 check_vectors
+check_advise
 check_sources
 check_lines
 check_long_list

@@ -131,6 +131,9 @@ static void test_standing(void) {
   runs[0].setup = 1, runs[1].setup = 0.5; /* half a second sooner, 1/1024 s a multiply slower */
   s = wr_apply_compare(&runs[1], &runs[0]);
   CHECKF(s.ahead_until == 512 && s.pays_at == -1, "%lld", (long long)s.ahead_until);
+  CHECK(wr_apply_is_worth(&runs[1], &runs[0], 511) && !wr_apply_is_worth(&runs[1], &runs[0], 512));
+  CHECK(!wr_apply_is_worth(&runs[0], &runs[1], 511) && wr_apply_is_worth(&runs[0], &runs[1], 512));
+  CHECK(!wr_apply_is_worth(&runs[0], &runs[0], 1e9) && !wr_apply_is_worth(&runs[0], NULL, 1e9));
   s = wr_apply_compare(&runs[0], &runs[1]);
   CHECKF(s.pays_at == 512 && s.ahead_until == 0, "%lld", (long long)s.pays_at);
   runs[1].setup = 1;

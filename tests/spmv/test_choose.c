@@ -304,6 +304,33 @@ static void test_unmeasured(wr_env *env) {
   wr_csr_free(A);
 }
 
+/* What is expected of all candidates: the least of them is what is chosen. */
+static void test_expected(wr_env *env) {
+  const wr_plan_use use = {.multiplies = 1000};
+  wr_csr *A = generated("gen:fem:n=8", 0);
+  wr_expected expected[WR_MOST_CANDIDATES];
+  wr_chosen chosen;
+  wr_plan *plan = NULL;
+  double least = INFINITY;
+  int count, known = 0;
+  CHECK_OK(wr_plans_expect(A, env, expected, &count));
+  CHECK_OK(wr_plan_choose(A, env, &use, &plan, &chosen));
+  CHECK(count > 1 && count <= WR_MOST_CANDIDATES && expected[0].backend == wr_backend_default(env->place));
+  for (int k = 0; k < count; k++) {
+    const wr_expected *e = &expected[k];
+    if (e->refusal.status != WR_OK) continue;
+    known++;
+    least = fmin(least, e->prepare + use.multiplies * e->multiply);
+    if (e->backend == chosen.backend) CHECK(e->prepare == chosen.prepare && e->multiply == chosen.multiply);
+  }
+  CHECKF(known > 1 && least == chosen.prepare + use.multiplies * chosen.multiply, "%d candidates, %g", known, least);
+  wr_plan_destroy(plan);
+  wr_csr_free(A);
+  CHECK_FAILS(WR_EUSAGE, wr_plans_expect(NULL, env, expected, &count));
+  CHECK_MESSAGE("A is NULL");
+  CHECK(count == 0);
+}
+
 static void test_any(wr_env *env) {
   const wr_plan_use use = {.multiplies = 200};
   wr_csr *A = NULL;
@@ -368,6 +395,7 @@ int main(void) {
     test_refused(&host);
     test_measured(&host);
     test_unmeasured(&host);
+    test_expected(&host);
     test_arguments(&host);
     wr_env_close(&host);
     wr_status status = wr_env_open(&cuda);
@@ -378,6 +406,7 @@ int main(void) {
     CHECK_OK(status);
     test_device(&cuda);
     test_measured(&cuda);
+    test_expected(&cuda);
     test_any(&cuda);
     wr_env_close(&cuda);
   }
