@@ -90,7 +90,7 @@ BUILT_BACKENDS := $(shell sed -n 's/^WR_BACKEND.\([a-z_0-9]*\),.*/\1/p' spmv/bac
 # OWN_CUDA: the files that define these.
 OWN_CUDA := $(shell grep -lE '^const wr_backend wr_backend_($(shell echo $(CUDA_BACKENDS) | tr ' ' '|')) =' spmv/backends/*/*.c)
 CUDA_ONLY := $(OWN_CUDA) $(wildcard spmv/backends/cusparse/*.c)
-CPU_ONLY := spmv/device/no_cuda.c spmv/precond/lu_no_cuda.c
+CPU_ONLY := spmv/device/no_cuda.c spmv/precond/lu_no_cuda.c spmv/choose/features_no_cuda.c
 
 SOURCES := $(sort $(shell find config spmv io data solvers -name '*.c' 2>/dev/null))
 SOURCES := $(filter-out $(if $(FOUND_CUDA),$(CPU_ONLY),$(CUDA_ONLY)),$(SOURCES))

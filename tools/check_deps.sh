@@ -43,7 +43,7 @@ awk -F'\t' '
     if (is_backend(from)) return to ~ /^spmv(\/(matrix|blocks|device|kernel|backends))?$/
     if (from == "spmv/backends") return to == "spmv"
     if (from == "spmv/blocks") return to ~ /^spmv(\/(matrix|device|kernel))?$/
-    if (from == "spmv/choose") return to ~ /^spmv(\/(matrix|device))?$/
+    if (from == "spmv/choose") return to ~ /^spmv(\/(matrix|device|kernel))?$/
     if (from == "spmv/parts") return to ~ /^spmv\/(device|matrix)$/
     if (from == "spmv") return to ~ /^spmv\/(matrix|device)$/
     if (from ~ /^spmv\/(device|kernel|loop)$/) return to ~ /^spmv\/(device|kernel|loop|matrix|steps)$/

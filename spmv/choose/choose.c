@@ -22,6 +22,17 @@ enum { RESIDENT_ROW = 8192 };
  * by rows (gen:fem:n=16 and n=27, gen:stencil:n=60, 2 threads, 2026-11). */
 static const double host_bandwidth = 2e10, single_cost = 2, blocks_cost = 30;
 
+/* At env's place, where the solve needs the matrix anyway. */
+static wr_status look_at(wr_csr *A, wr_env *env, wr_matrix_features *features) {
+  wr_csr_view view;
+  if (env->place == WR_HOST) {
+    PASS(wr_csr_host(A, env));
+    return wr_matrix_features_get(A, env->type, features);
+  }
+  PASS(wr_csr_device_view(A, env, &view));
+  return wr_matrix_features_device(A, env, &view, features);
+}
+
 typedef struct candidate {
   wr_plan *plan;
   wr_cost cost;
@@ -167,8 +178,7 @@ wr_status wr_plan_choose(wr_csr *A, wr_env *env, const wr_plan_use *use, wr_plan
   WR_NEED(use);
   WR_NEED(chosen);
   *chosen = (wr_chosen){.multiplies = use->multiplies};
-  TRY(wr_csr_host(A, env));
-  TRY(wr_matrix_features_get(A, env->type, &c.features));
+  TRY(look_at(A, env, &c.features));
   for (int k = 0; k < WR_MOST_CANDIDATES && names[env->place][k]; k++)
     TRY(invite(&c, A, env, names[env->place][k], &refusal));
   TRY(prepare_from(&c, &final.won, &refusal));
@@ -212,8 +222,7 @@ wr_status wr_plans_expect(wr_csr *A, wr_env *env, wr_expected expected[WR_MOST_C
   WR_NEED(A);
   WR_NEED(env);
   WR_NEED(expected);
-  PASS(wr_csr_host(A, env));
-  PASS(wr_matrix_features_get(A, env->type, &c.features));
+  PASS(look_at(A, env, &c.features));
   for (int others = 0; others < 2; others++)
     for (int k = 0; k < WR_MOST_CANDIDATES && names[env->place][k]; k++) {
       const wr_backend *backend;

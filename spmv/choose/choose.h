@@ -24,9 +24,9 @@ typedef struct wr_chosen {
 } wr_chosen;
 
 /* *plan := a prepared plan of the backend of env's place that is expected to take least, with default knobs. One that refuses
- * the matrix, or finds no memory, makes room for the next one. Makes A's host arrays where there are none. Unless it measures,
- * the choice depends on the matrix, env's type, the device's name and `use` alone. Errors: WR_ENOMEM, and those of
- * wr_plan_create, wr_plan_prepare and wr_plan_apply; *plan is then NULL. */
+ * the matrix, or finds no memory, makes room for the next one. Makes A's device view, and host arrays where a plan needs
+ * them. Unless it measures, the choice depends on the matrix, env's type, the device's name and `use` alone. Errors: WR_ENOMEM,
+ * and those of wr_plan_create, wr_plan_prepare and wr_plan_apply; *plan is then NULL. */
 wr_status wr_plan_choose(wr_csr *A, wr_env *env, const wr_plan_use *use, wr_plan **plan, wr_chosen *chosen);
 
 enum { WR_MOST_CANDIDATES = 8 };
@@ -40,7 +40,7 @@ typedef struct wr_expected {
 } wr_expected;
 
 /* expected[*count] := the candidates of env's place that are built, the place's default backend first. Nothing is prepared or
- * timed. Makes A's host arrays where there are none. WR_ENOMEM, and errors of wr_plan_create that concern all backends. */
+ * timed. Makes arrays of A as above. WR_ENOMEM, and errors of wr_plan_create that concern all backends. */
 wr_status wr_plans_expect(wr_csr *A, wr_env *env, wr_expected expected[WR_MOST_CANDIDATES], int *count);
 
 WR_C_END

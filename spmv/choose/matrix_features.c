@@ -4,69 +4,67 @@
 #include <string.h>
 
 #include "config/memory.h"
-
-enum {
-  SECTOR_BYTES = 32,
-  GATHERS = 2048, /* of 32 consecutive entries that are looked at                              */
-  GROUPS = 256,   /* of 32 rows, of each of which so many entries are looked at:               */
-  GROUP_STEPS = 32,
-  TESTED = 8192,  /* entries that tell the hubs' share                                         */
-  SLOTS = 1 << 17 /* of the set of hubs: more than twice as many as elements of f32 in WR_HUB_BYTES */
-};
+#include "spmv/choose/feature_sample.h"
 
 /* Different sectors among so many columns, at most 32. */
 static int sectors_of(const int32_t *col, int count, int32_t in_sector) {
-  int32_t seen[WR_FEATURE_ROWS];
+  int32_t seen[2 * WR_FEATURE_ROWS]; /* a hash table: a sector plus 1, or 0 */
   int different = 0;
+  memset(seen, 0, sizeof seen);
   for (int k = 0; k < count; k++) {
-    int32_t sector = col[k] / in_sector;
-    int s = different;
-    while (s > 0 && seen[s - 1] != sector) s--; /* most often the last one */
-    if (s == 0) seen[different++] = sector;
+    int32_t sector = (int32_t)((uint32_t)col[k] / (uint32_t)in_sector) + 1;
+    uint32_t s = (uint32_t)sector * UINT32_C(0x9e3779b1) >> 26;
+    while (seen[s] != 0 && seen[s] != sector) s = (s + 1) % (2 * WR_FEATURE_ROWS);
+    different += seen[s] == 0;
+    seen[s] = sector;
   }
   return different;
 }
 
-static void look_at_rows(const wr_csr *A, wr_matrix_features *f) {
-  int64_t most = 0, empty = 0, steps = 0, groups = (A->nrows + WR_FEATURE_ROWS - 1) / WR_FEATURE_ROWS;
-  double squares = 0; /* sums of integers below 2^53 for all but matrices with rows of 1e8 entries, so in any order alike */
-#pragma omp parallel for schedule(static) reduction(max : most) reduction(+ : empty, steps, squares)
-  for (int64_t g = 0; g < groups; g++) {
-    int64_t first = g * WR_FEATURE_ROWS, longest = 0;
-    int64_t end = first + WR_FEATURE_ROWS < A->nrows ? first + WR_FEATURE_ROWS : A->nrows;
-    for (int64_t i = first; i < end; i++) {
-      int64_t length = A->row_ptr[i + 1] - A->row_ptr[i];
-      longest = length > longest ? length : longest;
-      empty += length == 0, squares += (double)length * (double)length;
-    }
-    most = longest > most ? longest : most, steps += longest;
+/* Adds the group of 32 rows that begins at `first` to counts[WR_ROW_COUNTS]; *most := the longest row so far. */
+static void add_group(const wr_csr *A, int64_t first, int64_t *counts, int64_t *most) {
+  int64_t end = first + WR_FEATURE_ROWS < A->nrows ? first + WR_FEATURE_ROWS : A->nrows, longest = 0;
+  for (int64_t i = first; i < end; i++) {
+    int64_t length = A->row_ptr[i + 1] - A->row_ptr[i];
+    longest = length > longest ? length : longest;
+    counts[WR_SQUARES] += length * length & UINT32_MAX, counts[WR_SQUARES_HIGH] += length * length >> 32;
   }
-  f->most = most, f->empty = empty;
-  f->mean = A->nrows > 0 ? (double)A->nnz / (double)A->nrows : 0;
-  f->spread = A->nrows > 0 ? sqrt(fmax(0, squares / (double)A->nrows - f->mean * f->mean)) : 0;
-  f->lockstep = A->nnz > 0 ? (double)steps * WR_FEATURE_ROWS / (double)A->nnz : 1;
+  counts[WR_ROWS] += end - first, counts[WR_ENTRIES] += A->row_ptr[end] - A->row_ptr[first];
+  counts[WR_STEPS] += longest;
+  if (longest > *most) *most = longest;
 }
 
-/* Of every so-manieth piece of 32 entries. */
-static double look_at_gathers(const wr_csr *A, int32_t in_sector) {
-  int64_t all = (A->nnz + WR_FEATURE_ROWS - 1) / WR_FEATURE_ROWS, count = all < GATHERS ? all : GATHERS;
+static void count_zone(const wr_csr *A, int zone, int64_t *counts) {
+  int64_t stride = wr_sampled_stride(A->nrows), blocks = wr_sampled_blocks(A->nrows), heaviest = -1, most = -1;
+  int64_t begin = wr_zone_begin(blocks, zone), end = wr_zone_begin(blocks, zone + 1);
+  for (int64_t b = begin; b < end; b++) {
+    int64_t entries = A->row_ptr[wr_block_begin(A->nrows, b + 1)] - A->row_ptr[wr_block_begin(A->nrows, b)];
+    if (entries > most) heaviest = b, most = entries;
+  }
+  for (int64_t b = begin; b < end; b++)
+    if (b != heaviest) add_group(A, wr_block_sample(A->nrows, b), &counts[WR_OTHERS], &counts[WR_MOST]);
+  if (heaviest < 0) return; /* fewer blocks than zones */
+  for (int64_t i = heaviest * stride; i < wr_block_begin(A->nrows, heaviest + 1); i += WR_FEATURE_ROWS)
+    add_group(A, i, &counts[WR_WALKED], &counts[WR_MOST]);
+}
+
+static void count_gathers(const wr_csr *A, int32_t in_sector, int64_t *counts) {
+  int64_t all = wr_groups_of(A->nnz), count = wr_at_most(all, WR_GATHERS);
   int64_t sectors = 0, entries = 0;
-#pragma omp parallel for schedule(static) reduction(+ : sectors, entries)
   for (int64_t g = 0; g < count; g++) {
-    int64_t first = g * all / count * WR_FEATURE_ROWS, left = A->nnz - first;
+    int64_t first = wr_sampled_group(g, count, all), left = A->nnz - first;
     int here = left < WR_FEATURE_ROWS ? (int)left : WR_FEATURE_ROWS;
     sectors += sectors_of(A->col + first, here, in_sector), entries += here;
   }
-  return entries > 0 ? (double)sectors / (double)entries : 0;
+  counts[WR_GATHERED] = entries, counts[WR_GATHER_SECTORS] = sectors;
 }
 
-static double look_at_row_gathers(const wr_csr *A, int32_t in_sector) {
-  int64_t all = (A->nrows + WR_FEATURE_ROWS - 1) / WR_FEATURE_ROWS, count = all < GROUPS ? all : GROUPS;
+static void count_row_gathers(const wr_csr *A, int32_t in_sector, int64_t *counts) {
+  int64_t all = wr_groups_of(A->nrows), count = wr_at_most(all, WR_ROW_GROUPS);
   int64_t sectors = 0, entries = 0;
-#pragma omp parallel for schedule(static) reduction(+ : sectors, entries)
   for (int64_t g = 0; g < count; g++) {
-    int64_t first = g * all / count * WR_FEATURE_ROWS, end = first + WR_FEATURE_ROWS;
-    for (int k = 0, here = 1; k < GROUP_STEPS && here > 0; k++) {
+    int64_t first = wr_sampled_group(g, count, all), end = first + WR_FEATURE_ROWS;
+    for (int k = 0, here = 1; k < WR_GROUP_STEPS && here > 0; k++) {
       int32_t col[WR_FEATURE_ROWS];
       here = 0;
       for (int64_t i = first; i < end && i < A->nrows; i++)
@@ -74,51 +72,69 @@ static double look_at_row_gathers(const wr_csr *A, int32_t in_sector) {
       sectors += sectors_of(col, here, in_sector), entries += here;
     }
   }
-  return entries > 0 ? (double)sectors / (double)entries : 0;
+  counts[WR_ROW_GATHERED] = entries, counts[WR_ROW_SECTORS] = sectors;
 }
 
-static uint32_t slot_of(int32_t column) { return (uint32_t)column * UINT32_C(0x9e3779b1) >> 15; }
-
-/* A pseudo-random entry of the n-th of `count` equal ranges. */
-static int64_t draw(const wr_csr *A, int64_t n, int64_t count) {
-  int64_t length = A->nnz / count;
-  uint64_t mixed = (uint64_t)(n + 1) * UINT64_C(0x9e3779b97f4a7c15);
-  return n * length + (int64_t)((mixed >> 32) % (uint64_t)length);
+/* The slot of the column in the set of hubs, or the empty one where it belongs. A slot has the column plus 1, or 0. */
+static int32_t *find_hub(int32_t *set, int32_t column) {
+  uint32_t s = wr_hub_slot(column);
+  while (set[s] != 0 && set[s] != column + 1) s = (s + 1) % WR_HUB_SLOTS;
+  return &set[s];
 }
 
 /* Columns drawn with the frequency of their entries are mostly hubs: as many entries are drawn as there may be hubs, and the
  * columns of others are looked up among theirs. */
-static wr_status look_at_hubs(const wr_csr *A, int64_t most, double *share) {
+static wr_status count_hubs(const wr_csr *A, wr_type type, int64_t *counts) {
   wr_status status;
-  int32_t *set = NULL;
-  int64_t found = 0;
-  *share = 1;
-  if (A->ncols <= most || A->nnz == 0) return WR_OK;
-  TRY(wr_alloc(&set, SLOTS, sizeof *set, "columns of a sample"));
-  memset(set, 0xff, SLOTS * sizeof *set);
-  for (int64_t n = 0; n < most && n < A->nnz; n++) {
-    int32_t column = A->col[draw(A, n, most < A->nnz ? most : A->nnz)];
-    uint32_t s = slot_of(column);
-    while (set[s] >= 0 && set[s] != column) s = (s + 1) % SLOTS;
-    set[s] = column;
-  }
-  for (int64_t n = 0; n < TESTED; n++) {
-    int32_t column = A->col[(int64_t)((uint64_t)n * UINT64_C(0xd1342543de82ef95) % (uint64_t)A->nnz)];
-    uint32_t s = slot_of(column);
-    while (set[s] >= 0 && set[s] != column) s = (s + 1) % SLOTS;
-    found += set[s] == column;
-  }
-  *share = (double)found / TESTED;
+  int32_t *set = NULL, *drawn = NULL;
+  int64_t count = wr_hub_draws(A->ncols, A->nnz, type);
+  if (count == 0) return WR_OK;
+  TRY(wr_alloc_zeroed(&set, WR_HUB_SLOTS, sizeof *set, "columns of a sample"));
+  TRY(wr_alloc(&drawn, count > WR_TESTED ? count : WR_TESTED, sizeof *drawn, "columns of a sample"));
+  /* Each read is another page of a large matrix; in a loop of their own many wait for memory at once. */
+  for (int64_t n = 0; n < count; n++) drawn[n] = A->col[wr_drawn_entry(A->nnz, n, count)];
+  for (int64_t n = 0; n < count; n++) *find_hub(set, drawn[n]) = drawn[n] + 1;
+  for (int64_t n = 0; n < WR_TESTED; n++) drawn[n] = A->col[wr_tested_entry(A->nnz, n)];
+  for (int64_t n = 0; n < WR_TESTED; n++) counts[WR_FOUND] += *find_hub(set, drawn[n]) != 0;
 done:
   wr_free(set);
+  wr_free(drawn);
   return status;
 }
 
-wr_status wr_matrix_features_get(const wr_csr *A, wr_type type, wr_matrix_features *f) {
-  int32_t in_sector = (int32_t)(SECTOR_BYTES / wr_type_bytes(type));
+/* Sums over all rows, by those walked and by the others, which stand for the rest. */
+static double estimate(const int64_t *counts, int64_t nrows, double walked, double others) {
+  int64_t rest = nrows - counts[WR_WALKED + WR_ROWS], looked_at = counts[WR_OTHERS + WR_ROWS];
+  return looked_at > 0 ? walked + others * ((double)rest / (double)looked_at) : walked;
+}
+
+static double squares_of(const int64_t *rows) {
+  return (double)rows[WR_SQUARES] + (double)rows[WR_SQUARES_HIGH] * 0x1p32;
+}
+
+void wr_features_of_counts(const wr_csr *A, wr_type type, const int64_t *counts, wr_matrix_features *f) {
+  const int64_t *walked = &counts[WR_WALKED], *others = &counts[WR_OTHERS];
+  double rows = (double)A->nrows;
+  double squares = estimate(counts, A->nrows, squares_of(walked), squares_of(others));
+  double entries = estimate(counts, A->nrows, (double)walked[WR_ENTRIES], (double)others[WR_ENTRIES]);
+  double steps = estimate(counts, A->nrows, (double)walked[WR_STEPS], (double)others[WR_STEPS]);
   *f = (wr_matrix_features){.nrows = A->nrows, .ncols = A->ncols, .nnz = A->nnz, .valued = A->val != NULL};
-  look_at_rows(A, f);
-  f->gather = look_at_gathers(A, in_sector);
-  f->row_gather = look_at_row_gathers(A, in_sector);
-  return look_at_hubs(A, WR_HUB_BYTES / wr_type_bytes(type), &f->hubs);
+  f->most = counts[WR_MOST];
+  f->mean = rows > 0 ? (double)A->nnz / rows : 0;
+  f->spread = rows > 0 ? sqrt(fmax(0, squares / rows - (entries / rows) * (entries / rows))) : 0;
+  f->lockstep = entries > 0 ? steps * WR_FEATURE_ROWS / entries : 1;
+  if (counts[WR_GATHERED] > 0) f->gather = (double)counts[WR_GATHER_SECTORS] / (double)counts[WR_GATHERED];
+  if (counts[WR_ROW_GATHERED] > 0) f->row_gather = (double)counts[WR_ROW_SECTORS] / (double)counts[WR_ROW_GATHERED];
+  f->hubs = wr_hub_draws(A->ncols, A->nnz, type) > 0 ? (double)counts[WR_FOUND] / WR_TESTED : 1;
+}
+
+wr_status wr_matrix_features_get(const wr_csr *A, wr_type type, wr_matrix_features *f) {
+  int32_t in_sector = (int32_t)(WR_SECTOR_BYTES / wr_type_bytes(type));
+  int64_t counts[WR_FEATURE_COUNTS] = {0};
+  for (int zone = 0; zone < WR_ZONES; zone++) count_zone(A, zone, counts);
+  count_gathers(A, in_sector, counts);
+  count_row_gathers(A, in_sector, counts);
+  PASS(count_hubs(A, type, counts));
+  wr_features_of_counts(A, type, counts, f);
+  return WR_OK;
 }
