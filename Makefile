@@ -65,7 +65,7 @@ DESTDIR ?=
 Q := $(if $(V),,@)
 SAY := @$(if $(V),:,printf '  %-5s %s\n')
 
-.PHONY: all demo check check-gpu check-asan check-tsan check-deps fuzz fuzzers bench bench-io bench-parts bench-all format lint longest deps new-backend clean help FORCE
+.PHONY: all demo check check-gpu check-asan check-tsan check-deps fuzz fuzzers bench bench-io bench-parts bench-all calibrate format lint longest deps new-backend clean help FORCE
 all: programs mpi-programs libraries
 
 # --- What this machine has ------------------------------------------------------------------------------------------------
@@ -439,6 +439,9 @@ check-deps: ## which folder includes which
 bench: $(BUILD)/spmv ## times one multiply of every backend that runs here on the matrices of the design
 	@mkdir -p $(BUILD)/bench
 	$(BUILD)/spmv --standard --cold --json $(BUILD)/bench/spmv.json
+
+calibrate: $(BUILD)/spmv ## measures this GPU, or the CPU, for -k auto, and keeps that in your cache folder (docs/auto.md)
+	$(BUILD)/spmv --calibrate
 
 bench-io: $(BUILD)/bench/io_bench ## how fast texts become rows, beside fscanf and, where they are, SciPy and fast_matrix_market
 	@mkdir -p $(BUILD)/bench/texts

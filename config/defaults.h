@@ -54,6 +54,9 @@
  * are solved take 50 to 1000, where the choice is often the same. */
 #define WR_EXPECTED_MULTIPLIES 200
 
+/* Where spmv --calibrate keeps what it measures, in the user's cache folder (user_cache.h). */
+#define WR_CALIBRATION_FILE "calibration"
+
 /* Rows of a block in the order by colours: more rows take fewer iterations and more levels (docs/decisions.md). */
 #define WR_DEFAULT_BLOCK "32"
 

@@ -3,7 +3,9 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "config/defaults.h"
 #include "config/memory.h"
+#include "config/user_cache.h"
 #include "spmv/plan_argument.h"
 
 static wr_status parse_knobs(wr_choice *choice) {
@@ -106,9 +108,11 @@ wr_status wr_choice_prepare(wr_choice *choice, wr_csr *A, wr_env *env, const wr_
     PASS(wr_choice_plan(choice, A, env, plan));
     return wr_plan_prepare(*plan);
   }
-  wr_plan_use measured = *use;
-  measured.measure = choice->measure;
-  PASS(wr_plan_choose(A, env, &measured, plan, chosen));
+  char calibration[WR_USER_CACHE_ROOM];
+  wr_plan_use completed = *use;
+  completed.measure = choice->measure;
+  if (wr_user_cache_path(WR_CALIBRATION_FILE, calibration) == WR_OK) completed.calibration = calibration;
+  PASS(wr_plan_choose(A, env, &completed, plan, chosen));
   wr_choice_free(choice);
   *choice = (wr_choice){.backend = chosen->backend};
   return WR_OK;

@@ -194,6 +194,7 @@ wr_status wr_session_plan(wr_session *s, wr_csr *A, const wr_plan_use *use, cons
   wr_chosen chosen;
   PASS(wr_choice_prepare(&s->choice, A, &s->env, use, plan, &chosen));
   wr_listener_say(listener, "%s", chosen.line);
+  wr_listener_say(listener, "%s", chosen.warning.text);
   return WR_OK;
 }
 

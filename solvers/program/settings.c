@@ -196,6 +196,9 @@ const wr_option wr_spmv_options[] = {
              "preparation"},
     {.name = "advise", .type = WR_OPTION_FLAG, .offset = SPMV(advise),
      .help = "time nothing: advise by the model of -k auto, for one solve unless --solves says more"},
+    {.name = "calibrate", .type = WR_OPTION_FLAG, .offset = SPMV(calibrate),
+     .help = "measure this GPU, or the CPU, on five generated matrices for the model of -k auto, and keep that in the "
+             "user's cache folder"},
     {.name = "threads", .type = WR_OPTION_INT, .offset = SPMV(common.threads), .min = 0, .max = 4096, .value = "0",
      .help = "CPU threads; 0: all"},
     {.name = "deterministic", .type = WR_OPTION_FLAG, .offset = SPMV(common.deterministic),

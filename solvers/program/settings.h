@@ -104,6 +104,7 @@ typedef struct wr_spmv_settings {
   int values, pattern;       /* 1: multiply with values; without                               */
   int standard;
   int cold, sectors;
+  int calibrate;             /* 1: measures the device for -k auto, and nothing else           */
   int advise;                /* 1: nothing is timed; a model expects                           */
   int64_t solves;            /* for which it advises; 0: for none                              */
   int64_t batches, vectors;

@@ -3,13 +3,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config/hash.h"
 #include "config/memory.h"
+#include "config/user_cache.h"
 #include "config/text.h"
 #include "io/output_file.h"
 #include "solvers/program/comm_mpi.h"
 #include "solvers/program/apply_time.h"
+#include "solvers/program/calibrate.h"
 #include "solvers/program/expected_runs.h"
+#include "solvers/program/made_values.h"
 #include "solvers/program/matrix_list.h"
 #include "solvers/program/need.h"
 #include "solvers/program/paths.h"
@@ -64,20 +66,12 @@ static void note_code(job *j, int code) { j->code = wr_worse_exit_code(j->code, 
 
 /* ---- one matrix ---- */
 
-/* In (0, 1], and the same number in f32. */
-static wr_status make_values(wr_csr *A) {
-  PASS(wr_alloc(&A->val, A->nnz, sizeof *A->val, "made-up values"));
-#pragma omp parallel for schedule(static)
-  for (int64_t k = 0; k < A->nnz; k++) A->val[k] = (double)((wr_hash(2, (uint64_t)k) >> 41) + 1) * 0x1p-23;
-  return WR_OK;
-}
-
 /* Drops device views, which hold the old values or none. */
 static wr_status set_values(wr_csr *A, int variant, wr_problem_facts *facts) {
   const char *remark = NULL;
   if (variant == WITH_VALUES && A->val == NULL) {
     wr_csr_forget_device(A);
-    PASS(make_values(A));
+    PASS(wr_make_values(A));
     remark = "values made up";
   } else if (variant == WITHOUT_VALUES && A->val != NULL) {
     wr_csr_forget_device(A);
@@ -153,7 +147,9 @@ static wr_status advise_type(job *j, wr_csr *A, wr_type type, wr_problem_facts *
   wr_env *env = &j->places[j->places[WR_CUDA].env.ops ? WR_CUDA : WR_HOST].env;
   facts->precision = type == WR_F32 ? "f32" : "f64";
   env->type = type;
-  wr_status status = wr_expected_runs(A, env, j->runs, j->times, &j->count);
+  char calibration[WR_USER_CACHE_ROOM];
+  const char *from = wr_user_cache_path(WR_CALIBRATION_FILE, calibration) == WR_OK ? calibration : NULL;
+  wr_status status = wr_expected_runs(A, env, from, j->runs, j->times, &j->count);
   if (status == WR_OK) return report_type(j, A, type, facts, rows);
   note_failure(j, facts, status);
   return WR_OK;
@@ -224,7 +220,7 @@ static void open_place(job *j, wr_place place) {
                                     .tune_cache = s->tune_cache});
 }
 
-/* --advise: opens the place where a solve would run, a GPU first. */
+/* --advise and --calibrate: opens the place where a solve would run, a GPU first. */
 static wr_status open_advised(job *j) {
   const wr_settings *s = &j->s.common;
   for (int place = WR_CUDA; place >= WR_HOST; place--) {
@@ -232,7 +228,7 @@ static wr_status open_advised(job *j) {
     int allowed = s->device != (place == WR_CUDA ? WR_DEVICE_CPU : WR_DEVICE_CUDA);
     p->env = (wr_env){.place = place, .device = s->device_number, .type = WR_F64, .threads = (int)s->threads,
                       .deterministic = s->deterministic};
-    p->error = (wr_error){WR_EUNAVAILABLE, "left out: --advise is about the place where a solve would run"};
+    p->error = (wr_error){WR_EUNAVAILABLE, "left out: this is about the place where a solve would run"};
     if (!allowed) continue;
     wr_status status = wr_env_open(&p->env);
     if (status == WR_OK) p->error = (wr_error){WR_OK};
@@ -240,6 +236,16 @@ static wr_status open_advised(job *j) {
     (void)wr_error_keep(&p->error, status);
   }
   return wr_error_raise(&j->places[WR_HOST].error);
+}
+
+/* --calibrate has matrices of its own and writes no report. */
+static wr_status check_calibrate(const job *j, int operands) {
+  const wr_settings *s = &j->s.common;
+  int reports = s->json || s->jsonl || s->report || j->s.csv;
+  if (j->s.calibrate && (operands > 0 || s->backends || j->s.standard || j->s.advise || reports))
+    return wr_fail(WR_EUSAGE, "--calibrate has matrices and backends of its own and writes no report: give at most -d, "
+                              "--threads and -q with it");
+  return WR_OK;
 }
 
 /* --advise times nothing, so what belongs to times is refused. */
@@ -410,10 +416,11 @@ static wr_status set_up(job *j, int argc, char **argv, int *first) {
     return wr_fail(WR_EUSAGE, "--sectors counts a multiply of one vector: leave out --vectors %d", (int)j->s.vectors);
   if (wr_process_is_action(s)) return WR_OK;
   PASS(check_advise(&j->s));
-  PASS(check_operands(j, argc - *first, argv + *first));
+  PASS(check_calibrate(j, argc - *first));
+  if (!j->s.calibrate) PASS(check_operands(j, argc - *first, argv + *first));
   char reason[WR_THREADS_REASON];
   if (wr_threads_settle(&s->threads, reason) && !s->quiet) fprintf(stderr, "spmv: %s\n", reason);
-  if (j->s.advise) return open_advised(j);
+  if (j->s.advise || j->s.calibrate) return open_advised(j);
   if (s->backends) PASS(wr_choices_parse(s->backends, j->choices, &j->count));
   for (int place = 0; place < 2; place++) open_place(j, (wr_place)place);
   if (s->backends == NULL) PASS(choose_backends(j));
@@ -476,7 +483,9 @@ int main(int argc, char **argv) {
     status = wr_process_act("spmv", &wr_spmv_text, wr_spmv_options, &j->s.common);
   } else if (status == WR_OK) {
     wr_process_catch_signals(); /* what was measured until then is reported */
-    status = work(j);
+    wr_place place = j->places[WR_CUDA].env.ops ? WR_CUDA : WR_HOST;
+    status = j->s.calibrate ? wr_calibrate(j->places, place, j->s.common.quiet ? NULL : stdout) : work(j);
+    if (status == WR_OK && j->s.calibrate) status = wr_process_flush(stdout);
   }
   int code = status != WR_OK ? wr_process_complain("spmv", status) : j->code;
   if (j == NULL) return code;

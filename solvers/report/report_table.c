@@ -283,6 +283,7 @@ void wr_report_warnings(FILE *out, const char *program, const wr_run *runs, int 
     int said = warning[0] == '\0';
     for (int k = 0; k < i; k++) said |= strcmp(runs[k].info.tuning.warning, warning) == 0;
     if (!said) wr_text_message(out, "%s: %s: %s", program, wr_run_label(&runs[i], label, sizeof label), warning);
+    if (runs[i].chosen.warning.text[0]) wr_text_message(out, "%s: -k auto: %s", program, runs[i].chosen.warning.text);
   }
 }
 

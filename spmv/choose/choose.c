@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "config/argument.h"
+#include "spmv/choose/calibration.h"
 #include "spmv/choose/cost_model.h"
 #include "spmv/choose/plan_time.h"
 
@@ -17,10 +18,6 @@ static const char *const names[2][WR_MOST_CANDIDATES] = {
 /* Where a resident loop runs (solvers/iteration.c, loop/resident_cuda.cu), the backend's own multiplies do not. */
 static const double resident_bytes = 24e6;
 enum { RESIDENT_ROW = 8192 };
-
-/* On the CPU bytes decide, but blocks of 1 x 1 take twice the time of rows. Blocks are made in the time of some 30 multiplies
- * by rows (gen:fem:n=16 and n=27, gen:stencil:n=60, 2 threads, 2026-11). */
-static const double host_bandwidth = 2e10, single_cost = 2, blocks_cost = 30;
 
 /* At env's place, where the solve needs the matrix anyway. */
 static wr_status look_at(wr_csr *A, wr_env *env, wr_matrix_features *features) {
@@ -45,17 +42,41 @@ typedef struct contest {
   wr_matrix_features features;
   candidate at[WR_MOST_CANDIDATES]; /* ascending by total */
   int count;
+  wr_calibration factors[WR_MOST_CANDIDATES]; /* in the order of names */
+  int is_calibrated;
 } contest;
 
-static int expect(const contest *c, const wr_backend *backend, const wr_plan_info *info, wr_cost *cost) {
-  if (c->env->place == WR_CUDA)
-    return wr_cost_expect(c->env->device_name, backend, info, &c->features, c->env->type, cost);
-  *cost = (wr_cost){0, info->apply_bytes / host_bandwidth};
-  if (info->chosen[0] > 0) { /* blocks */
-    double rows = (double)c->features.nnz * (4 + (c->features.valued ? (double)wr_type_bytes(c->env->type) : 0));
-    cost->prepare = blocks_cost * rows / host_bandwidth;
-    if (info->chosen[0] * info->chosen[1] == 1) cost->multiply *= single_cost;
+/* The cost times the factors of this device. */
+static wr_cost calibrated(const contest *c, const wr_backend *backend, wr_cost cost) {
+  for (int k = 0; c->is_calibrated && k < WR_MOST_CANDIDATES && names[c->env->place][k]; k++)
+    if (strcmp(names[c->env->place][k], backend->name) == 0)
+      cost.prepare *= c->factors[k].prepare, cost.multiply *= c->factors[k].multiply;
+  return cost;
+}
+
+/* Takes the factors of this device from the file, unless the table knows the device itself, or the choice has to depend on the
+ * matrix alone. What is wrong with the file becomes a warning. */
+static wr_status calibrate(contest *c, const char *path, wr_error *warning) {
+  int is_known = 0;
+  if (c->env->place == WR_CUDA) (void)wr_cost_device(c->env->device_name, &is_known);
+  if (path == NULL || is_known || c->env->deterministic) return WR_OK;
+  for (int k = 0; k < WR_MOST_CANDIDATES && names[c->env->place][k]; k++) {
+    const wr_backend *backend;
+    PASS(wr_backend_find(names[c->env->place][k], &backend));
+    wr_status status = wr_calibration_find(path, c->env, backend, c->features.valued, &c->factors[k]);
+    if (status == WR_EINPUT && warning->status == WR_OK) (void)wr_error_keep(warning, status);
+    if (status != WR_EINPUT) PASS(status);
+    c->is_calibrated |= c->factors[k].multiply != 1 || c->factors[k].prepare != 1;
   }
+  return WR_OK;
+}
+
+static int expect(const contest *c, const wr_backend *backend, const wr_plan_info *info, wr_cost *cost) {
+  if (c->env->place == WR_HOST)
+    *cost = wr_cost_expect_host(info, &c->features, c->env->type);
+  else if (!wr_cost_expect(c->env->device_name, backend, info, &c->features, c->env->type, cost))
+    return 0;
+  *cost = calibrated(c, backend, *cost);
   return 1;
 }
 
@@ -69,6 +90,7 @@ static int is_beaten(const contest *c, const wr_backend *backend) {
   if (c->count == 0 || c->env->place == WR_HOST) return 0;
   if (backend->rows == NULL && may_be_resident(c, c->at[0].plan)) return 1;
   wr_cost least = wr_cost_least(c->env->device_name, backend, c->env->type, c->features.valued);
+  least = calibrated(c, backend, least);
   return least.prepare + c->use->multiplies * least.multiply >= c->at[0].total;
 }
 
@@ -145,7 +167,7 @@ static wr_status measure(contest *c, const wr_csr *A, wr_env *env, finalists *f,
 
 static void describe(const contest *c, const finalists *final, wr_chosen *chosen) {
   int is_known = 1;
-  char second[96] = "", sectors[48] = "", other[64] = "", timed[128] = "";
+  char second[96] = "", sectors[48] = "", other[96] = "", timed[128] = "";
   const candidate *won = &c->at[final->won];
   const wr_matrix_features *f = &c->features;
   const char *class = c->env->place == WR_CUDA ? wr_cost_device(c->env->device_name, &is_known) : "";
@@ -153,7 +175,10 @@ static void describe(const contest *c, const finalists *final, wr_chosen *chosen
     snprintf(second, sizeof second, ", %.3g ms in all, where %s takes %.3g", won->total * 1e3, chosen->second->name,
              chosen->second_total * 1e3);
   if (c->env->place == WR_CUDA) snprintf(sectors, sizeof sectors, ", each reads %.2f sectors of x", f->gather);
-  if (!is_known) snprintf(other, sizeof other, "; by the times of an %s", class);
+  if (c->is_calibrated)
+    snprintf(other, sizeof other, "; calibrated on this device");
+  else if (!is_known)
+    snprintf(other, sizeof other, "; by the times of an %s, as spmv --calibrate has not measured this one", class);
   if (final->untimed) snprintf(timed, sizeof timed, "; %s", final->untimed);
   if (chosen->timed > 0)
     snprintf(timed, sizeof timed, "; timed, a multiply took %.3g us, and %.3g us by %s", chosen->timed * 1e6,
@@ -179,6 +204,7 @@ wr_status wr_plan_choose(wr_csr *A, wr_env *env, const wr_plan_use *use, wr_plan
   WR_NEED(chosen);
   *chosen = (wr_chosen){.multiplies = use->multiplies};
   TRY(look_at(A, env, &c.features));
+  TRY(calibrate(&c, use->calibration, &chosen->warning));
   for (int k = 0; k < WR_MOST_CANDIDATES && names[env->place][k]; k++)
     TRY(invite(&c, A, env, names[env->place][k], &refusal));
   TRY(prepare_from(&c, &final.won, &refusal));
@@ -215,14 +241,18 @@ static wr_status expect_one(const contest *c, wr_csr *A, wr_env *env, wr_expecte
   return WR_OK;
 }
 
-wr_status wr_plans_expect(wr_csr *A, wr_env *env, wr_expected expected[WR_MOST_CANDIDATES], int *count) {
+wr_status wr_plans_expect(wr_csr *A, wr_env *env, const char *calibration, wr_expected expected[WR_MOST_CANDIDATES],
+                          int *count, wr_error *warning) {
   contest c = {.env = env};
   WR_NEED(count);
   *count = 0;
   WR_NEED(A);
   WR_NEED(env);
   WR_NEED(expected);
+  WR_NEED(warning);
+  *warning = (wr_error){WR_OK};
   PASS(look_at(A, env, &c.features));
+  PASS(calibrate(&c, calibration, warning));
   for (int others = 0; others < 2; others++)
     for (int k = 0; k < WR_MOST_CANDIDATES && names[env->place][k]; k++) {
       const wr_backend *backend;

@@ -10,6 +10,7 @@ WR_C_BEGIN
 typedef struct wr_plan_use {
   double multiplies; /* expected                                                                                       */
   int resident;      /* 1: the solver runs a resident loop (loop/loop.h) where the backend has plain rows and all fits */
+  const char *calibration; /* a file of calibration.h, for devices that the model does not know; NULL: none */
   int measure;       /* 1: the two with the least expected time are both prepared and timed, and the faster one stays  */
 } wr_plan_use;
 
@@ -21,6 +22,7 @@ typedef struct wr_chosen {
   double second_total;                /* s in all that are expected of the second     */
   double timed, second_timed;         /* s of a multiply by each; 0: not timed        */
   char line[480];                     /* one line: by what it was chosen              */
+  wr_error warning;                   /* why `calibration` was not used, or not in full; WR_OK: there is none */
 } wr_chosen;
 
 /* *plan := a prepared plan of the backend of env's place that is expected to take least, with default knobs. One that refuses
@@ -40,8 +42,10 @@ typedef struct wr_expected {
 } wr_expected;
 
 /* expected[*count] := the candidates of env's place that are built, the place's default backend first. Nothing is prepared or
- * timed. Makes arrays of A as above. WR_ENOMEM, and errors of wr_plan_create that concern all backends. */
-wr_status wr_plans_expect(wr_csr *A, wr_env *env, wr_expected expected[WR_MOST_CANDIDATES], int *count);
+ * timed. Makes arrays of A as above. calibration and *warning are those of wr_plan_use and wr_chosen.
+ * WR_ENOMEM, and errors of wr_plan_create that concern all backends. */
+wr_status wr_plans_expect(wr_csr *A, wr_env *env, const char *calibration, wr_expected expected[WR_MOST_CANDIDATES],
+                          int *count, wr_error *warning);
 
 WR_C_END
 #endif

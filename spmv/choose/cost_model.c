@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "config/hash.h"
 #include "spmv/choose/cost_table.h"
 
 static const cost_class *class_of(const char *device_name, int *is_known) {
@@ -49,6 +50,39 @@ static void cost_terms(const wr_plan_info *info, const wr_matrix_features *f, wr
   const double by_prepare[WR_PREPARE_TERMS] = {1, entries / 1e6, rows / 1e6, most / 1e3, beyond, log2(1 + mean)};
   memcpy(hot, by_hot, sizeof by_hot);
   memcpy(prepare, by_prepare, sizeof by_prepare);
+}
+
+static const double host_bandwidth = 2e10, single_cost = 2, blocks_cost = 30;
+
+wr_cost wr_cost_expect_host(const wr_plan_info *info, const wr_matrix_features *f, wr_type type) {
+  wr_cost cost = {0, info->apply_bytes / host_bandwidth};
+  if (info->chosen[0] == 0) return cost; /* no blocks */
+  double rows = (double)f->nnz * (4 + (f->valued ? (double)wr_type_bytes(type) : 0));
+  cost.prepare = blocks_cost * rows / host_bandwidth;
+  if (info->chosen[0] * info->chosen[1] == 1) cost.multiply *= single_cost;
+  return cost;
+}
+
+static uint64_t with_double(uint64_t id, double value) {
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return wr_hash(id, bits);
+}
+
+uint64_t wr_cost_id(const char *device_name) {
+  int is_known;
+  uint64_t id = with_double(with_double(with_double(0, host_bandwidth), single_cost), blocks_cost);
+  if (device_name == NULL) return id;
+  const cost_class *class = class_of(device_name, &is_known);
+  id = with_double(with_double(with_double(0, CACHE_BYTES), X_CACHE_BYTES), LEAST_HUBS);
+  for (int k = 0; k < class->count; k++) {
+    const wr_cost_row *row = &class->rows[k];
+    for (const char *c = row->backend; *c; c++) id = wr_hash(id, (uint64_t)*c);
+    id = wr_hash(id, (uint64_t)row->layout << 8 | (uint64_t)row->type << 4 | (uint64_t)row->valued);
+    for (int term = 0; term < WR_HOT_TERMS; term++) id = with_double(id, (double)row->hot[term]);
+    for (int term = 0; term < WR_PREPARE_TERMS; term++) id = with_double(id, (double)row->prepare[term]);
+  }
+  return id;
 }
 
 static double sum(const float *coefficient, const double *term, int count) {

@@ -32,6 +32,13 @@ char wr_cost_layout(const wr_backend *backend, const wr_plan_info *info, const w
 /* The class of a device by its name; the first one if it is in no class. *is_known := whether it is in one. */
 const char *wr_cost_device(const char *device_name, int *is_known);
 
+/* A number that changes with what the model says: of the class of that device, or for NULL of the CPU. */
+uint64_t wr_cost_id(const char *device_name);
+
+/* CPU: the bytes of a multiply decide, but blocks of 1 x 1 take twice the time of rows; and blocks are made in the time of some
+ * 30 multiplies by rows (gen:fem:n=16 and n=27, gen:stencil:n=60, 2 threads, 2026-11). */
+wr_cost wr_cost_expect_host(const wr_plan_info *info, const wr_matrix_features *features, wr_type type);
+
 /* *cost := what is expected by the table of that class. 0: the table does not have the backend in this layout. */
 int wr_cost_expect(const char *device_name, const wr_backend *backend, const wr_plan_info *info,
                    const wr_matrix_features *features, wr_type type, wr_cost *cost);

@@ -1,14 +1,17 @@
 /* -k auto (spmv/choose): what it looks at in a matrix against counts of everything, what it expects against the table, and what
  * it chooses where there is no doubt. In builds that run kernels on the CPU also among the backends of a GPU. */
-#define _GNU_SOURCE /* memalign */
+#define _GNU_SOURCE /* memalign, mkstemp */
 #include <errno.h>
 #include <malloc.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "config/memory.h"
 #include "data/generate.h"
+#include "spmv/choose/calibration.h"
 #include "spmv/choose/choose.h"
 #include "spmv/choose/cost_model.h"
 #include "tests/check.h"
@@ -334,16 +337,110 @@ static void test_unmeasured(wr_env *env) {
   wr_csr_free(A);
 }
 
+/* ---- calibration ---- */
+
+static char calibration[] = "/tmp/wr_test_choose_XXXXXX";
+
+static void save(const char *text) {
+  FILE *out = fopen(calibration, "w");
+  CHECK(out != NULL);
+  if (out == NULL) return;
+  CHECK(fputs(text, out) >= 0);
+  CHECK(fclose(out) == 0);
+}
+
+/* The choice for `many` multiplies with the file, and whether there is a warning that says so; "": there is none. */
+static const char *calibrated_choice(wr_csr *A, wr_env *env, const char *warning) {
+  const wr_plan_use use = {.multiplies = 1e6, .calibration = calibration};
+  wr_plan *plan = NULL;
+  wr_chosen chosen;
+  CHECK_OK(wr_plan_choose(A, env, &use, &plan, &chosen));
+  CHECKF(warning[0] ? strstr(chosen.warning.text, warning) != NULL : chosen.warning.status == WR_OK, "'%s', not '%s'",
+         chosen.warning.text, warning);
+  CHECKF(chosen.warning.status == (warning[0] ? WR_EINPUT : WR_OK), "%d", (int)chosen.warning.status);
+  int is_used = strstr(chosen.line, "calibrated on this device") != NULL;
+  wr_plan_destroy(plan);
+  return is_used ? chosen.backend->name : "";
+}
+
+/* Under the name of a device that the table does not know. */
+static void test_calibrated(wr_env *env) {
+  wr_csr *A = generated("gen:fem:n=6", 0);
+  const wr_backend *slow, *fast;
+  const char *names[2][2] = {[WR_HOST] = {"cpu_bsr", "cpu_csr"}, [WR_CUDA] = {"bsr_unrolled", "merbit"}};
+  char before[sizeof env->device_name];
+  wr_calibration got;
+  snprintf(before, sizeof before, "%s", env->device_name);
+  if (env->place == WR_CUDA) snprintf(env->device_name, sizeof env->device_name, "another card");
+  CHECK_OK(wr_backend_find(names[env->place][0], &slow));
+  CHECK_OK(wr_backend_find(names[env->place][1], &fast));
+  CASE("a calibration");
+  int file = mkstemp(calibration);
+  CHECK(file >= 0 && close(file) == 0);
+  CHECKF(strcmp(calibrated_choice(A, env, ""), "") == 0, "an empty file");
+  CHECK_OK(wr_calibration_store(calibration, env, slow, 1, &(wr_calibration){1000, 1}));
+  CHECK_OK(wr_calibration_store(calibration, env, fast, 1, &(wr_calibration){0.002, 0.5}));
+  CHECK_OK(wr_calibration_find(calibration, env, fast, 1, &got));
+  CHECK(got.multiply == 0.002 && got.prepare == 0.5);
+  CHECK_OK(wr_calibration_find(calibration, env, fast, 0, &got)); /* a pattern has its own */
+  CHECK(got.multiply == 1 && got.prepare == 1);
+  CHECKF(strcmp(calibrated_choice(A, env, ""), fast->name) == 0, "%s", calibrated_choice(A, env, ""));
+  env->deterministic = 1;
+  CHECKF(strcmp(calibrated_choice(A, env, ""), "") == 0, "deterministic");
+  env->deterministic = 0;
+  snprintf(env->device_name, sizeof env->device_name, "%s", env->place == WR_CUDA ? "NVIDIA H200" : "CPU, 77 threads");
+  CHECKF(strcmp(calibrated_choice(A, env, ""), "") == 0, "another device");
+  snprintf(env->device_name, sizeof env->device_name, "%s", env->place == WR_CUDA ? "another card" : before);
+
+  CASE("files that are no calibration");
+  CHECK_OK(wr_calibration_store(calibration, env, slow, 1, &(wr_calibration){1000, 1}));
+  char text[4096] = "", line[1024];
+  size_t used = 0;
+  FILE *in = fopen(calibration, "r");
+  CHECK(in != NULL);
+  while (in && fgets(line, sizeof line, in))
+    if (strstr(line, slow->name) || strstr(line, "windrow"))
+      used += (size_t)snprintf(text + used, sizeof text - used, "%s", line);
+  if (in) fclose(in);
+  char *number = strstr(text, "multiply=1000");
+  CHECK(number != NULL);
+  static const char *const wrong[] = {"multiply=9999", "multiply=-100", "multiply= nan",
+                                      "multiply=1e-9", "multiplx=1000", "multiply=1000:multiply=1000:prepare=1"};
+  for (size_t k = 0; number && k < sizeof wrong / sizeof *wrong; k++) {
+    char damaged[8192];
+    snprintf(damaged, sizeof damaged, "%.*s%s%s", (int)(number - text), text, wrong[k],
+             number + strlen("multiply=1000"));
+    save(damaged);
+    CHECKF(strcmp(calibrated_choice(A, env, "is damaged; spmv --calibrate makes it anew"), "") == 0, "%s", wrong[k]);
+  }
+  save("windrow tuning cache 1\nno entry at all\n");
+  CHECKF(strcmp(calibrated_choice(A, env, "has 1 damaged line, left out"), "") == 0, "a damaged line");
+  save("a letter\n");
+  CHECKF(strcmp(calibrated_choice(A, env, "is no tuning cache"), "") == 0, "a foreign file");
+  save("windrow tuning cache 2\n");
+  CHECKF(strcmp(calibrated_choice(A, env, "of another version of windrow"), "") == 0, "another version");
+  CHECK(unlink(calibration) == 0 && mkdir(calibration, 0700) == 0);
+  CHECKF(strcmp(calibrated_choice(A, env, "no regular file"), "") == 0, "a folder");
+  CHECK(rmdir(calibration) == 0);
+  CHECKF(strcmp(calibrated_choice(A, env, ""), "") == 0, "no file");
+  CHECK_FAILS(WR_EUSAGE, wr_calibration_store(calibration, env, slow, 1, &(wr_calibration){0, 1}));
+  CHECK_FAILS(WR_EUSAGE, wr_calibration_store(calibration, env, slow, 1, &(wr_calibration){1, (double)NAN}));
+  snprintf(calibration, sizeof calibration, "/tmp/wr_test_choose_XXXXXX");
+  snprintf(env->device_name, sizeof env->device_name, "%s", before);
+  wr_csr_free(A);
+}
+
 /* What is expected of all candidates: the least of them is what is chosen. */
 static void test_expected(wr_env *env) {
   const wr_plan_use use = {.multiplies = 1000};
   wr_csr *A = generated("gen:fem:n=8", 0);
   wr_expected expected[WR_MOST_CANDIDATES];
   wr_chosen chosen;
+  wr_error warning;
   wr_plan *plan = NULL;
   double least = INFINITY;
   int count, known = 0;
-  CHECK_OK(wr_plans_expect(A, env, expected, &count));
+  CHECK_OK(wr_plans_expect(A, env, NULL, expected, &count, &warning));
   CHECK_OK(wr_plan_choose(A, env, &use, &plan, &chosen));
   CHECK(count > 1 && count <= WR_MOST_CANDIDATES && expected[0].backend == wr_backend_default(env->place));
   for (int k = 0; k < count; k++) {
@@ -356,7 +453,7 @@ static void test_expected(wr_env *env) {
   CHECKF(known > 1 && least == chosen.prepare + use.multiplies * chosen.multiply, "%d candidates, %g", known, least);
   wr_plan_destroy(plan);
   wr_csr_free(A);
-  CHECK_FAILS(WR_EUSAGE, wr_plans_expect(NULL, env, expected, &count));
+  CHECK_FAILS(WR_EUSAGE, wr_plans_expect(NULL, env, NULL, expected, &count, &warning));
   CHECK_MESSAGE("A is NULL");
   CHECK(count == 0);
 }
@@ -427,6 +524,7 @@ int main(void) {
     test_measured(&host);
     test_unmeasured(&host);
     test_expected(&host);
+    test_calibrated(&host);
     test_arguments(&host);
     wr_env_close(&host);
     wr_status status = wr_env_open(&cuda);
@@ -438,6 +536,7 @@ int main(void) {
     test_device(&cuda);
     test_measured(&cuda);
     test_expected(&cuda);
+    test_calibrated(&cuda);
     test_any(&cuda);
     wr_env_close(&cuda);
   }
