@@ -48,12 +48,12 @@ static void note(ratios *r, const wr_run *expected, const wr_run *run) {
 static wr_status time_type(bench *b, wr_csr *A, wr_type type) {
   wr_status status;
   ratios *found = b->found[type][A->val != NULL];
-  int candidates, timed[WR_MOST_CANDIDATES];
+  int candidates, is_calibrated, timed[WR_MOST_CANDIDATES];
   const wr_apply_settings how = {.batches = BATCHES, .batch_seconds = WR_APPLY_BATCH_SECONDS, .seconds = seconds_each,
                                  .preparations = WR_APPLY_PREPARATIONS, .verify = WR_VERIFY_OFF,
                                  .interrupted = wr_process_interrupted()};
   b->env->type = type;
-  TRY(wr_expected_runs(A, b->env, NULL, b->expected, b->times, &candidates));
+  TRY(wr_expected_runs(A, b->env, NULL, b->expected, b->times, &candidates, &is_calibrated));
   for (int k = 0; k < candidates; k++) {
     found[k].backend = b->expected[k].backend;
     if (!b->expected[k].ran) continue;
@@ -102,6 +102,13 @@ static wr_status keep(bench *b, const char *path, wr_type type, int valued, cons
   return WR_OK;
 }
 
+/* Tries to write the file before anything is timed: the factors of `reference` are those that it has always. */
+static wr_status check_file(const char *path, const wr_env *env) {
+  const wr_backend *reference;
+  PASS(wr_backend_find("reference", &reference));
+  return wr_calibration_store(path, env, reference, 1, &(wr_calibration){1, 1});
+}
+
 wr_status wr_calibrate(wr_apply_place places[2], wr_place place, FILE *text) {
   wr_status status;
   int is_known = 0;
@@ -116,6 +123,7 @@ wr_status wr_calibrate(wr_apply_place places[2], wr_place place, FILE *text) {
   }
   TRY(wr_user_cache_path(WR_CALIBRATION_FILE, path));
   TRY(wr_user_cache_make(path));
+  TRY(check_file(path, env));
   TRY(wr_alloc_zeroed(&b, 1, sizeof *b, "a calibration"));
   b->places = places, b->env = env;
   for (int k = 0; k < MATRICES; k++) TRY(time_matrix(b, matrices[k]));

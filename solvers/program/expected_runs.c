@@ -8,10 +8,11 @@
 enum { AS_IF_APPLIED = 1000 };
 
 wr_status wr_expected_runs(wr_csr *A, wr_env *env, const char *calibration, wr_run *runs, wr_apply_times *times,
-                           int *count) {
+                           int *count, int *is_calibrated) {
   wr_error warning;
   wr_expected expected[WR_MOST_CANDIDATES];
   PASS(wr_plans_expect(A, env, calibration, expected, count, &warning));
+  *is_calibrated = *count > 0 && expected[0].is_calibrated;
   for (int k = 0; k < *count; k++) {
     const wr_expected *e = &expected[k];
     runs[k] = (wr_run){.backend = e->backend, .info = e->info, .error = e->refusal};

@@ -115,11 +115,13 @@ static wr_status write_results(job *j, const wr_spmv_table *table) {
   return wr_output_flush(&j->lines_file);
 }
 
-static wr_status report_type(job *j, wr_csr *A, wr_type type, wr_problem_facts *facts, const wr_row_statistics *rows) {
+static wr_status report_type(job *j, wr_csr *A, wr_type type, wr_problem_facts *facts, const wr_row_statistics *rows,
+                             int is_calibrated) {
   int is_known, by_model = j->s.advise, on_device = by_model && j->places[WR_CUDA].env.ops != NULL;
   if (!j->s.common.quiet) wr_report_warnings(stderr, "spmv", j->runs, j->count);
   wr_spmv_table table = {.facts = facts, .A = A, .type = type, .rows = rows, .runs = j->runs, .times = j->times,
                          .count = j->count, .solves = j->s.solves, .by_model = by_model,
+                         .is_calibrated = is_calibrated,
                          .times_of = on_device ? wr_cost_device(j->places[WR_CUDA].env.device_name, &is_known) : "",
                          .verbose = j->s.common.verbose,
                          .x_sectors = j->s.sectors ? wr_sectors_of_x(A, type) : -1};
@@ -139,7 +141,7 @@ static wr_status time_type(job *j, wr_csr *A, wr_type type, wr_problem_facts *fa
     note_failure(j, facts, status);
     return WR_OK;
   }
-  return report_type(j, A, type, facts, rows);
+  return report_type(j, A, type, facts, rows, 0);
 }
 
 /* By the model of -k auto, at the place where a solve would run. */
@@ -147,10 +149,11 @@ static wr_status advise_type(job *j, wr_csr *A, wr_type type, wr_problem_facts *
   wr_env *env = &j->places[j->places[WR_CUDA].env.ops ? WR_CUDA : WR_HOST].env;
   facts->precision = type == WR_F32 ? "f32" : "f64";
   env->type = type;
+  int is_calibrated;
   char calibration[WR_USER_CACHE_ROOM];
   const char *from = wr_user_cache_path(WR_CALIBRATION_FILE, calibration) == WR_OK ? calibration : NULL;
-  wr_status status = wr_expected_runs(A, env, from, j->runs, j->times, &j->count);
-  if (status == WR_OK) return report_type(j, A, type, facts, rows);
+  wr_status status = wr_expected_runs(A, env, from, j->runs, j->times, &j->count, &is_calibrated);
+  if (status == WR_OK) return report_type(j, A, type, facts, rows, is_calibrated);
   note_failure(j, facts, status);
   return WR_OK;
 }

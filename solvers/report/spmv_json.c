@@ -129,6 +129,7 @@ static void write_advice(wr_json *json, const wr_spmv_table *t) {
   wr_json_integer(json, "solves", t->solves);
   wr_json_real(json, "multiplies", wr_spmv_multiplies(t));
   wr_json_text(json, "by", t->by_model ? "model" : "times");
+  wr_json_boolean(json, "calibrated", t->by_model && t->is_calibrated);
   wr_json_text(json, "times_of", t->by_model && t->times_of[0] ? t->times_of : NULL);
   wr_json_end(json, '}');
 }

@@ -166,9 +166,10 @@ static void print_advised(wr_writer *out, const wr_spmv_table *t) {
   if (!t->by_model)
     wr_line_add(&line, "by the times measured");
   else if (t->times_of[0])
-    wr_line_add(&line, "by a model of the times of an %s: nothing was timed", t->times_of);
+    wr_line_add(&line, "by a model of the times of an %s", t->times_of);
   else
-    wr_line_add(&line, "by bytes and a usual memory: nothing was timed");
+    wr_line_add(&line, "by bytes and a usual memory");
+  if (t->by_model) wr_line_add(&line, "%s: nothing was timed", t->is_calibrated ? ", calibrated on this device" : "");
   wr_writer_paragraph(out, &line);
 }
 

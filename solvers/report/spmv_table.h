@@ -29,6 +29,7 @@ typedef struct wr_spmv_table {
   int verbose;       /* 1: show each plan's line         */
   int64_t solves;    /* for which it advises, of WR_EXPECTED_MULTIPLIES each; 0: for none */
   int by_model;      /* 1: the runs are those of wr_expected_runs */
+  int is_calibrated;    /* by_model: 1: with factors measured on this device */
   const char *times_of; /* by_model: the class of devices that the model's times are of; "": the CPU */
 } wr_spmv_table;
 

@@ -258,7 +258,7 @@ wr_status wr_plans_expect(wr_csr *A, wr_env *env, const char *calibration, wr_ex
       const wr_backend *backend;
       PASS(wr_backend_find(names[env->place][k], &backend));
       if (backend->plan == NULL || (backend != wr_backend_default(env->place)) != others) continue;
-      expected[*count] = (wr_expected){.backend = backend};
+      expected[*count] = (wr_expected){.backend = backend, .is_calibrated = c.is_calibrated};
       PASS(expect_one(&c, A, env, &expected[(*count)++]));
     }
   return WR_OK;

@@ -37,6 +37,7 @@ enum { WR_MOST_CANDIDATES = 8 };
 typedef struct wr_expected {
   const wr_backend *backend;
   double prepare, multiply; /* s                                                  */
+  int is_calibrated;        /* 1: by the file of calibration.h                    */
   wr_plan_info info;        /* the estimates of its plan                          */
   wr_error refusal;         /* not WR_OK: it cannot multiply with A; no times then */
 } wr_expected;

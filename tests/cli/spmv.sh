@@ -99,7 +99,7 @@ check_advise() {
     'backend prepare multiply us bytes memory saves us pays at worth it' 'from 99 on cpu_bsr'
   [ "$(awk '/^cpu_/ { print $1, $NF }' "$out" | tr '\n' ' ')" = 'cpu_csr - cpu_bsr yes ' ]
   expect 'blocks are not worth 200 multiplies'
-  holds 'r["matrices"][0]["advice"] == {"solves": 1, "multiplies": 200, "by": "model", "times_of": None}'
+  holds 'r["matrices"][0]["advice"] == {"solves": 1, "multiplies": 200, "by": "model", "calibrated": False, "times_of": None}'
   holds '[run["ran"] for run in r["matrices"][0]["runs"]] == [False, False]'
   holds '[run["comparison"].get("worth") for run in r["matrices"][0]["runs"]] == [None, True]'
   holds 'all(run["expected"]["multiply_s"] > 0 for run in r["matrices"][0]["runs"])'
