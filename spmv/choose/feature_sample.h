@@ -92,8 +92,8 @@ WR_FEATURE_INLINE int64_t wr_tested_entry(int64_t nnz, int64_t n) {
 /* Where the search for a column begins in the set of hubs. */
 WR_FEATURE_INLINE uint32_t wr_hub_slot(int32_t column) { return (uint32_t)column * UINT32_C(0x9e3779b1) >> 15; }
 
-/* Entries that are drawn for the set of hubs; 0: all elements of x have room. */
-WR_FEATURE_INLINE int64_t wr_hub_draws(int64_t ncols, int64_t nnz, wr_type type) {
+/* Entries that are drawn for the set of hubs; 0: all elements of x have room. Called on the host alone. */
+static inline int64_t wr_hub_draws(int64_t ncols, int64_t nnz, wr_type type) {
   int64_t most = WR_HUB_BYTES / wr_type_bytes(type);
   return ncols <= most ? 0 : most < nnz ? most : nnz;
 }
