@@ -121,13 +121,13 @@ template <typename P>
 static wr_status launch(const wr_csr *A, wr_env *env, const wr_csr_view *view, int32_t *set, count *counts) {
   int32_t in_sector = (int32_t)(WR_SECTOR_BYTES / wr_type_bytes(env->type));
   int64_t draws = wr_hub_draws(A->ncols, A->nnz, env->type);
-  int64_t warps = wr_at_most(wr_groups_of(A->nnz), WR_GATHERS) +
-                  wr_at_most(wr_groups_of(A->nrows), WR_ROW_GROUPS) * WR_GROUP_STEPS;
+  int64_t gathers = wr_at_most(wr_groups_of(A->nnz), WR_GATHERS);
+  int64_t warps = gathers + wr_at_most(wr_groups_of(A->nrows), WR_ROW_GROUPS) * WR_GROUP_STEPS;
   const P *row_ptr = (const P *)view->row_ptr;
   PASS(WR_LAUNCH((count_zones<P>), WR_ZONES, ZONE_THREADS, 0, env->stream, A->nrows, row_ptr, counts));
   if (A->nnz == 0) return WR_OK;
-  PASS(WR_LAUNCH((count_sectors<P>), (unsigned)((warps + WARPS - 1) / WARPS), THREADS, 0, env->stream, A->nrows, A->nnz, row_ptr, view->col,
-                 in_sector, counts));
+  PASS(WR_LAUNCH((count_sectors<P>), (unsigned)((warps + WARPS - 1) / WARPS), THREADS, 0, env->stream, A->nrows,
+                 A->nnz, row_ptr, view->col, in_sector, counts));
   if (draws == 0) return WR_OK;
   PASS(WR_LAUNCH((draw_hubs), (unsigned)((draws + THREADS - 1) / THREADS), THREADS, 0, env->stream, A->nnz, draws,
                  view->col, set));
