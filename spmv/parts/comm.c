@@ -5,9 +5,9 @@
 
 #include "config/memory.h"
 
-static wr_status gather_alone(wr_comm *comm, const char *what, const void *mine, int64_t bytes, void *all) {
+static wr_status gather_alone(wr_comm *comm, const char *what, const void *from, int64_t bytes, void *all) {
   (void)comm, (void)what;
-  memcpy(all, mine, (size_t)bytes);
+  memcpy(all, from, (size_t)bytes);
   return WR_OK;
 }
 
@@ -80,20 +80,20 @@ done:
   return status;
 }
 
-wr_status wr_comm_collect(wr_comm *comm, const double *mine, int64_t count, double *to) {
+wr_status wr_comm_collect(wr_comm *comm, const double *from, int64_t count, double *to) {
   wr_status status;
   int64_t *counts = NULL, at = count;
   wr_parcel *parcels = NULL;
   if (comm == NULL || comm->size == 1) {
-    memcpy(to, mine, (size_t)count * sizeof *to);
+    memcpy(to, from, (size_t)count * sizeof *to);
     return WR_OK;
   }
   TRY(wr_alloc(&counts, comm->size, sizeof *counts, "lengths of parts"));
   TRY(wr_alloc_zeroed(&parcels, 2 * comm->size, sizeof *parcels, "an exchange"));
   TRY(comm->ops->gather(comm, "lengths of vectors", &count, sizeof count, counts));
   wr_parcel *send = parcels, *receive = parcels + comm->size;
-  if (comm->rank == 0) memcpy(to, mine, (size_t)count * sizeof *to);
-  if (comm->rank > 0) send[0] = (wr_parcel){(void *)(uintptr_t)mine, count * (int64_t)sizeof *mine};
+  if (comm->rank == 0) memcpy(to, from, (size_t)count * sizeof *to);
+  if (comm->rank > 0) send[0] = (wr_parcel){(void *)(uintptr_t)from, count * (int64_t)sizeof *from};
   for (int r = 1; comm->rank == 0 && r < comm->size; at += counts[r], r++)
     receive[r] = (wr_parcel){to + at, counts[r] * (int64_t)sizeof *to};
   TRY(comm->ops->begin(comm, send, receive));

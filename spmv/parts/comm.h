@@ -36,7 +36,7 @@ typedef struct wr_comm_ops {
   const char *name; /* "MPI" */
   /* all[size * bytes] := the bytes of each part, by rank. bytes is the same everywhere, and below 2^31. what: for the sentence
    * of an error. */
-  wr_status (*gather)(wr_comm *comm, const char *what, const void *mine, int64_t bytes, void *all);
+  wr_status (*gather)(wr_comm *comm, const char *what, const void *from, int64_t bytes, void *all);
   /* Begins to send send[size] to the other parts and to receive receive[size] from them; receive[r].bytes here is
    * send[rank].bytes there. Both arrays and what they point to stay as they are until end, which waits. One exchange at a time.
    * A part does not send to itself: its own parcels are of 0 bytes. */
@@ -62,7 +62,7 @@ wr_status wr_comm_max_counts(wr_comm *comm, int64_t *v, int count);
 wr_status wr_comm_agree(wr_comm *comm, wr_status status);
 
 /* to[count of all parts] := the elements of all parts, by rank, in part 0; elsewhere to is not used. */
-wr_status wr_comm_collect(wr_comm *comm, const double *mine, int64_t count, double *to);
+wr_status wr_comm_collect(wr_comm *comm, const double *from, int64_t count, double *to);
 
 /* An exchange of lists with different lengths: counts of elements of `size` bytes in send, one list behind the other by rank.
  * *received (for wr_free): the lists for this part, likewise, with got[comm->size] elements each. */
