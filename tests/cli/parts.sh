@@ -25,6 +25,12 @@ one_sentence() { # text
   expect 'not exactly one process says why'
 }
 
+# Where a machine shows neither its processors nor a network, MPI itself says so.
+says_nothing() {
+  ! grep -q '^bicgstab' "$err"
+  expect 'bicgstab says something'
+}
+
 backend=cpu_csr counts='2 3 4'
 solves() { # matrix, options...
   matrix=$1
@@ -32,7 +38,7 @@ solves() { # matrix, options...
   for n in $counts; do
     rm -f "$work/x.mtx"
     together 0 $n -q -k $backend -o "$work/x.mtx" "$@" "$matrix"
-    is_empty "$err"
+    says_nothing
     run 0 bicgstab -q --check "$work/x.mtx" "$@" "$matrix"
   done
 }
