@@ -75,6 +75,13 @@ is_empty() { # file
   expect "$(basename "$1") is not empty"
 }
 
+# The last command's standard error has nothing of a program, whatever others say there: MPI itself has messages where a machine
+# shows neither its processors nor a network.
+says_nothing() { # program
+  ! grep -q "^$1" "$err"
+  expect "$1 says something"
+}
+
 same() { # what they are, file, file
   cmp -s "$2" "$3"
   expect "$1: $(basename "$2") and $(basename "$3") differ"
