@@ -21,7 +21,8 @@ enum { DEFAULT_HUBS = 178, CACHED = 16 }; /* KB */
 static const wr_knob knobs[] = {
     {.name = "hubs", .type = WR_OPTION_INT, .offset = offsetof(lane_knobs, hubs), .value = "-1",
      .min = -1, .max = WR_LANE_HUB_BYTES >> 10,
-     .help = "KB of shared memory for the columns with the most entries; -1: 178 if those beyond 16 have 15%, else 0"},
+     .help = "KB of shared memory for the columns with the most entries; -1: 178 if those beyond 16 have 15% and "
+             "the plan is for one vector, else 0"},
     {.name = "columns", .type = WR_OPTION_CHOICE, .choices = "auto|full|windows", .value = "auto",
      .offset = offsetof(lane_knobs, columns),
      .help = "32 bits a column, or 16 and two windows a chunk, without hubs; auto: windows where 3 of 4 chunks fit"},
