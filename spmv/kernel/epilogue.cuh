@@ -62,9 +62,23 @@ __device__ inline T wr_reciprocal(const void *divisors, int bytes, int64_t i) {
   return wr_reciprocal_of<T>(wr_divisor(divisors, bytes, i), bytes);
 }
 
+/* The parts that an epilogue has. A kernel may be compiled for one mask: when the parts are tested at run time, an epilogue
+ * of two sums takes as many instructions as the multiply of a short row. */
+enum wr_finish_mask {
+  WR_HOLDS_NOTHING = 0,
+  WR_HOLDS_SHIFT = 1,               /* without a direction: the shift is the same for all rows           */
+  WR_HOLDS_SCALE = 2,               /* compact, and y is scaled by it                                    */
+  WR_HOLDS_DOT_AND_NORM = 4,        /* two sums: WR_DOT with a vector, then WR_NRM2SQ                    */
+  WR_HOLDS_CHANGE_AND_UNSCALED = 8, /* two sums: WR_L1DIFF_UNSCALED from a vector, then WR_SUM_UNSCALED  */
+  WR_HOLDS_RELAXATION = 16,
+  WR_HOLDS_DIRECTION = 32,          /* that is added to the shift (adds_dir)                             */
+  WR_HOLDS_ANY = 64                 /* not known when compiling; other bits are ignored                  */
+};
+
 /* An epilogue as a kernel parameter. All members NULL or 0: nothing but y is stored. */
 template <typename T>
 struct wr_finish {
+  static constexpr wr_finish_mask HOLDS = WR_HOLDS_ANY;
   const double *shift, *relaxation; /* NULL: none                                         */
   const T *shift_dir;  /* [n], NULL: ones                                                 */
   int adds_dir;        /* 1: shift + shift_dir[i], not the product                        */
@@ -78,18 +92,17 @@ struct wr_finish {
   wr_sums sums;
 };
 
-/* The parts that an epilogue has. A kernel may be compiled for one mask: when the parts are tested at run time, an epilogue
- * of two sums takes as many instructions as the multiply of a short row. */
-enum wr_finish_mask {
-  WR_HOLDS_NOTHING = 0,
-  WR_HOLDS_SHIFT = 1,               /* without a direction: the shift is the same for all rows           */
-  WR_HOLDS_SCALE = 2,               /* compact, and y is scaled by it                                    */
-  WR_HOLDS_DOT_AND_NORM = 4,        /* two sums: WR_DOT with a vector, then WR_NRM2SQ                    */
-  WR_HOLDS_CHANGE_AND_UNSCALED = 8, /* two sums: WR_L1DIFF_UNSCALED from a vector, then WR_SUM_UNSCALED  */
-  WR_HOLDS_RELAXATION = 16,
-  WR_HOLDS_DIRECTION = 32,          /* that is added to the shift (adds_dir)                             */
-  WR_HOLDS_ANY = 64                 /* not known when compiling; other bits are ignored                  */
+/* The same within a kernel that is compiled for a mask. */
+template <typename T, wr_finish_mask MASK>
+struct wr_finish_known_of : wr_finish<T> {
+  static constexpr wr_finish_mask HOLDS = MASK;
 };
+
+/* Whether an epilogue has one of PARTS, whose member is `member`: known when compiling, unless the mask is not. */
+template <int PARTS, class F>
+__device__ inline bool wr_finish_has(const F &, const void *member) {
+  return F::HOLDS & WR_HOLDS_ANY ? member != nullptr : (F::HOLDS & PARTS) != 0;
+}
 
 /* The masks that kernels are compiled for besides WR_HOLDS_NOTHING and WR_HOLDS_ANY. */
 constexpr wr_finish_mask WR_HOLDS_SCALED_STEP =
@@ -118,35 +131,15 @@ inline wr_finish_mask wr_finish_mask_of(const wr_finish<T> &f) {
 
 /* f, with the members that MASK determines as constants. */
 template <wr_finish_mask MASK, typename T>
-__device__ inline wr_finish<T> wr_finish_known(const wr_finish<T> &f) {
-  wr_finish<T> known = f;
+__device__ inline wr_finish_known_of<T, MASK> wr_finish_known(const wr_finish<T> &f) {
+  wr_finish_known_of<T, MASK> known = {f};
   if (MASK & WR_HOLDS_ANY) return known;
   constexpr bool dot = MASK & WR_HOLDS_DOT_AND_NORM, change = MASK & WR_HOLDS_CHANGE_AND_UNSCALED;
   known.scaled = nullptr, known.scale = nullptr, known.z[1] = known.z[2] = nullptr;
   known.scales_y = (MASK & WR_HOLDS_SCALE) != 0;
+  known.adds_dir = (MASK & WR_HOLDS_DIRECTION) != 0;
   known.sums.count = dot || change ? 2 : 0;
   known.sums.kind[0] = dot ? WR_DOT : WR_L1DIFF_UNSCALED, known.sums.kind[1] = dot ? WR_NRM2SQ : WR_SUM_UNSCALED;
-  if (!(MASK & WR_HOLDS_SHIFT))
-    known.shift = nullptr;
-  else if (!known.shift)
-    __builtin_unreachable();
-  known.adds_dir = (MASK & WR_HOLDS_DIRECTION) != 0;
-  if (!(MASK & WR_HOLDS_DIRECTION))
-    known.shift_dir = nullptr;
-  else if (!known.shift_dir)
-    __builtin_unreachable();
-  if (!(MASK & WR_HOLDS_SCALE))
-    known.divisors = nullptr;
-  else if (!known.divisors)
-    __builtin_unreachable();
-  if (!(MASK & WR_HOLDS_RELAXATION))
-    known.relax_from = nullptr, known.relaxation = nullptr;
-  else if (!known.relax_from || !known.relaxation)
-    __builtin_unreachable();
-  if (!(dot || change))
-    known.z[0] = nullptr;
-  else if (!known.z[0])
-    __builtin_unreachable();
   return known;
 }
 
@@ -155,9 +148,10 @@ struct wr_finish_scalars {
   double shift, relaxation;
 };
 
-template <typename T>
-__device__ inline wr_finish_scalars wr_finish_begin(const wr_finish<T> &f) {
-  return {f.shift ? *f.shift : 0, f.relaxation ? *f.relaxation : 1};
+template <class F>
+__device__ inline wr_finish_scalars wr_finish_begin(const F &f) {
+  return {wr_finish_has<WR_HOLDS_SHIFT>(f, f.shift) ? *f.shift : 0,
+          wr_finish_has<WR_HOLDS_RELAXATION>(f, f.relaxation) ? *f.relaxation : 1};
 }
 
 /* Prefetches to L2 what the epilogue of `rows` rows from `first` on reads, before their sums are known; shared out among the
@@ -198,22 +192,25 @@ struct wr_finish_rows {
 
 /* The arithmetic of V rows: y and scaled as they will be stored; the rows' terms are added to sum, where later elements than
  * those of an epilogue stay as they are. */
-template <typename T, int V, int MOST>
-__device__ inline void wr_finish_values(const wr_finish<T> &f, const wr_finish_scalars &scalars,
-                                        const wr_finish_rows<T, V> &row, T (&y)[V], T (&scaled)[V],
-                                        double (&sum)[MOST]) {
+template <class F, typename T, int V, int MOST>
+__device__ inline void wr_finish_values(const F &f, const wr_finish_scalars &scalars, const wr_finish_rows<T, V> &row,
+                                        T (&y)[V], T (&scaled)[V], double (&sum)[MOST]) {
+  const bool has_shift = wr_finish_has<WR_HOLDS_SHIFT>(f, f.shift);
+  const bool has_direction = wr_finish_has<WR_HOLDS_DIRECTION>(f, f.shift_dir);
+  const bool is_compact = wr_finish_has<WR_HOLDS_SCALE>(f, f.divisors);
+  const bool has_relaxation = wr_finish_has<WR_HOLDS_RELAXATION>(f, f.relax_from);
   double before[V], stored[V], z[V];
   bool unscaled[V];
 #pragma unroll
   for (int e = 0; e < V; e++) {
-    double direction = f.shift_dir ? (double)row.shift_dir[e] : 1;
-    double added = f.adds_dir ? scalars.shift + direction : f.shift_dir ? scalars.shift * direction : scalars.shift;
-    double value = f.shift ? row.value[e] + added : row.value[e];
-    T scale = f.divisors ? wr_reciprocal_of<T>(row.divisor[e], f.divisor_bytes) : row.scale[e];
-    unscaled[e] = f.divisors ? row.divisor[e] == 0 : scale == 0;
+    double direction = has_direction ? (double)row.shift_dir[e] : 1;
+    double added = f.adds_dir ? scalars.shift + direction : has_direction ? scalars.shift * direction : scalars.shift;
+    double value = has_shift ? row.value[e] + added : row.value[e];
+    T scale = is_compact ? wr_reciprocal_of<T>(row.divisor[e], f.divisor_bytes) : row.scale[e];
+    unscaled[e] = is_compact ? row.divisor[e] == 0 : scale == 0;
     if (f.scales_y && !unscaled[e]) value *= (double)scale;
     before[e] = (double)(T)value;
-    if (f.relax_from && scalars.relaxation != 1)
+    if (has_relaxation && scalars.relaxation != 1)
       value = (double)row.relax_from[e] + scalars.relaxation * (value - (double)row.relax_from[e]);
     y[e] = (T)value;
     stored[e] = (double)y[e];
@@ -231,7 +228,7 @@ __device__ inline void wr_finish_values(const wr_finish<T> &f, const wr_finish_s
       if (kind == WR_L1DIFF_UNSCALED) {
         for (int e = 0; e < V; e++) {
           double change = fabs(before[e] - z[e]);
-          if (f.divisors)
+          if (is_compact)
             sum[r] += change * (double)(unscaled[e] ? 1u : row.divisor[e]);
           else
             sum[r] += unscaled[e] ? change : change * wr_inverse((double)row.scale[e]);
@@ -243,20 +240,25 @@ __device__ inline void wr_finish_values(const wr_finish<T> &f, const wr_finish_s
 }
 
 /* row := what an epilogue reads for row i beside its sum. Separate from the stores, so that a thread with several rows can
- * issue all loads before the first store. */
-template <typename T>
-__device__ inline void wr_finish_load(const wr_finish<T> &f, int64_t i, wr_finish_rows<T, 1> &row) {
-  row.shift_dir[0] = f.shift_dir ? f.shift_dir[i] : (T)0;
-  row.divisor[0] = f.divisors ? wr_divisor(f.divisors, f.divisor_bytes, i) : 0;
+ * issue all loads before the first store. The size of divisors takes a branch, so they come last where the loads before them
+ * are known when compiling; elsewhere they take fewer registers in the middle. */
+template <class F, typename T>
+__device__ inline void wr_finish_load(const F &f, int64_t i, wr_finish_rows<T, 1> &row) {
+  constexpr int SUMS = WR_HOLDS_DOT_AND_NORM | WR_HOLDS_CHANGE_AND_UNSCALED;
+  const bool is_compact = wr_finish_has<WR_HOLDS_SCALE>(f, f.divisors);
+  row.shift_dir[0] = wr_finish_has<WR_HOLDS_DIRECTION>(f, f.shift_dir) ? f.shift_dir[i] : (T)0;
+  if (F::HOLDS & WR_HOLDS_ANY) row.divisor[0] = is_compact ? wr_divisor(f.divisors, f.divisor_bytes, i) : 0;
   row.scale[0] = f.scale ? f.scale[i] : (T)0;
-  row.relax_from[0] = f.relax_from ? f.relax_from[i] : (T)0;
+  row.relax_from[0] = wr_finish_has<WR_HOLDS_RELAXATION>(f, f.relax_from) ? f.relax_from[i] : (T)0;
+  row.z[0][0] = wr_finish_has<SUMS>(f, f.z[0]) ? f.z[0][i] : (T)0;
 #pragma unroll
-  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) row.z[r][0] = f.z[r] ? f.z[r][i] : (T)0;
+  for (int r = 1; r < WR_MAX_REDUCTIONS; r++) row.z[r][0] = f.z[r] ? f.z[r][i] : (T)0;
+  if (!(F::HOLDS & WR_HOLDS_ANY)) row.divisor[0] = is_compact ? wr_divisor(f.divisors, f.divisor_bytes, i) : 0;
 }
 
 /* Computes and stores all results of row i from `row`. */
-template <typename T, int MOST>
-__device__ inline void wr_finish_store(const wr_finish<T> &f, const wr_finish_scalars &scalars, int64_t i,
+template <class F, typename T, int MOST>
+__device__ inline void wr_finish_store(const F &f, const wr_finish_scalars &scalars, int64_t i,
                                        const wr_finish_rows<T, 1> &row, T *y, double (&sum)[MOST]) {
   T stored[1], scaled[1];
   wr_finish_values(f, scalars, row, stored, scaled, sum);
@@ -265,9 +267,9 @@ __device__ inline void wr_finish_store(const wr_finish<T> &f, const wr_finish_sc
 }
 
 /* Loads, computes and stores all of row i, from its sum in f64. */
-template <typename T>
-__device__ inline void wr_finish_row(const wr_finish<T> &f, const wr_finish_scalars &scalars, int64_t i, double value,
-                                     T *y, double (&sum)[WR_MAX_REDUCTIONS]) {
+template <class F, typename T>
+__device__ inline void wr_finish_row(const F &f, const wr_finish_scalars &scalars, int64_t i, double value, T *y,
+                                     double (&sum)[WR_MAX_REDUCTIONS]) {
   wr_finish_rows<T, 1> row;
   wr_finish_load(f, i, row);
   row.value[0] = value;

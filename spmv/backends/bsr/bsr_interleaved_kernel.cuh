@@ -122,8 +122,8 @@ static __device__ inline void ib_leave(const ib_args<T> &a, int64_t row, int r, 
     atomicAdd(a.y + i, (T)(a.alpha * part));
 }
 
-template <typename V, int R, typename T>
-static __device__ inline void ib_commit(const ib_args<T> &a, const wr_finish<T> &finish, int64_t y0, int rows, int skip,
+template <typename V, int R, class F, typename T>
+static __device__ inline void ib_commit(const ib_args<T> &a, const F &finish, int64_t y0, int rows, int skip,
                                         const double *sums, double (&reduced)[WR_MAX_REDUCTIONS]) {
   wr_finish_scalars scalars = wr_finish_begin(finish);
   for (int q = skip * R + (int)threadIdx.x; q < rows * R; q += IB_THREADS) {
@@ -146,7 +146,7 @@ __global__ void __launch_bounds__(IB_THREADS, IB_BLOCKS)
   WR_SHARED(double, opens, IB_WARPS * R);
   WR_SHARED(int, first, IB_WARPS);
   wr_let_next_begin();
-  const wr_finish<T> finish = wr_finish_known<MASK>(given);
+  const auto finish = wr_finish_known<MASK>(given);
   const wr_bsr_interleaved &b = a.b;
   int lane = threadIdx.x % WR_WARP, warp = threadIdx.x / WR_WARP, each = b.each;
   int64_t block = blockIdx.x, w0 = block * IB_WARPS, w1 = w0 + IB_WARPS < b.warps ? w0 + IB_WARPS : b.warps,

@@ -97,7 +97,7 @@ template <typename T, typename P, bool PATTERN, bool FUSED, wr_finish_mask MASK>
 __global__ void __launch_bounds__(THREADS, FUSED ? 4 : 12)
     csr_thread_unrolled_finish(const wr_csr_rows<T, P, PATTERN> a, const wr_finish<T> given) {
   wr_let_next_begin();
-  const wr_finish<T> finish = wr_finish_known<MASK>(given);
+  const auto finish = wr_finish_known<MASK>(given);
   int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   row_begun<T> begun = begin_row(a, i);
   wr_wait_for_earlier();

@@ -73,6 +73,41 @@ static __device__ inline double lane_walk_window(const T (&product)[EACH], uint3
   return sum;
 }
 
+/* Prefetches to L2 what the epilogue of the rows first to first + count - 1 reads, but for z, which is often x. */
+template <typename T, class F>
+static __device__ inline void lane_prefetch(const F &f, uint32_t first, int count) {
+  constexpr int LINE = 128 / (int)sizeof(T);
+  int lane = (int)threadIdx.x % WR_WARP;
+  if (count == 0) return;
+  if (wr_finish_has<WR_HOLDS_RELAXATION>(f, f.relax_from) && lane * LINE < count + LINE)
+    wr_prefetch(f.relax_from + first + (uint32_t)min(lane * LINE, count - 1));
+  if (wr_finish_has<WR_HOLDS_SCALE>(f, f.divisors) && lane * WR_WARP < count + WR_WARP)
+    wr_prefetch((const char *)f.divisors + ((int64_t)first + min(lane * WR_WARP, count - 1)) * f.divisor_bytes);
+}
+
+/* row := what the epilogue reads for row `first` + r, if r < count. */
+template <class F, typename T>
+static __device__ inline void lane_load_row(const F &finish, uint32_t first, int r, int count,
+                                            wr_finish_rows<T, 1> &row) {
+  if (r < count) wr_finish_load(finish, first + (uint32_t)r, row);
+}
+
+/* y and the epilogue for the rows first + r, skip <= r < count, with their sums of products. row: of lane_load_row for the
+ * lane's first row. */
+template <class F, typename T>
+static __device__ inline void lane_finish(const lane_args<T> &a, const F &finish, const wr_finish_scalars &scalars,
+                                          uint32_t first, int skip, int count, const double *sums,
+                                          wr_finish_rows<T, 1> &row, double (&reduced)[WR_MAX_REDUCTIONS]) {
+  constexpr bool HAS_BETA = F::HOLDS == WR_HOLDS_NOTHING || F::HOLDS == WR_HOLDS_ANY;
+  const double beta = HAS_BETA ? a.beta : 0;
+  for (int r = (int)threadIdx.x % WR_WARP; r < count; r += WR_WARP) {
+    uint32_t i = first + (uint32_t)r;
+    row.value[0] = wr_finish_beta(a.alpha, beta, a.y, i, sums[r]);
+    if (r >= skip) wr_finish_store(finish, scalars, i, row, a.y, reduced);
+    lane_load_row(finish, first, r + WR_WARP, count, row);
+  }
+}
+
 /* y = alpha*A*x + beta*y and the epilogue, for the rows that lie in one chunk; parts of others go to head and tail. The columns
  * of a warp's next chunk are in flight while it waits for x. */
 template <typename T, bool VALUED, lane_columns COLUMNS, wr_finish_mask MASK>
@@ -94,7 +129,7 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
     for (int64_t h = threadIdx.x; h < c.hubs; h += LANE_THREADS) hubs[h] = from[h];
     __syncthreads();
   }
-  const wr_finish<T> finish = wr_finish_known<MASK>(given);
+  const auto finish = wr_finish_known<MASK>(given);
   wr_finish_scalars scalars = wr_finish_begin(finish);
   double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
   while (at.w < c.chunks) {
@@ -106,27 +141,39 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
     lane_multiply<T, VALUED, COLUMNS>(a, hubs, w, code, v, product);
     lane_advance(at);
     lane_ahead(c, at.w, codes);
+    const uint32_t first = begin & ~WR_LANE_OPEN;
+    int rows = (int)((after & ~WR_LANE_OPEN) - first), own = (int)(end >> 16);
+    const int now = min(rows, WINDOW);
+    if (MASK != WR_HOLDS_NOTHING && MASK != WR_HOLDS_ANY) lane_prefetch<T>(finish, first, now);
 #pragma unroll
     for (int j = 0; j < EACH; j++) product[j] = VALUED ? v[j] * product[j] : product[j];
-    int64_t first = begin & ~WR_LANE_OPEN;
-    int rows = (int)((after & ~WR_LANE_OPEN) - (begin & ~WR_LANE_OPEN)), own = (int)(end >> 16);
     bool ends = end & 0xffff, has_head = rows > 0 && (begin & WR_LANE_OPEN);
     unsigned ended = __ballot_sync((unsigned)WR_FULL_MASK, ends);
-    double open = rows <= WINDOW ? lane_walk(product, end, sums) : lane_walk_window<WINDOW>(product, end, 0, sums);
+    wr_finish_rows<T, 1> row;
+    double open;
+    if (rows <= WINDOW) { /* the products' registers are free for the row behind the walk, which is why it is in the branch */
+      open = lane_walk(product, end, sums);
+      lane_load_row(finish, first, lane, now, row);
+    } else {
+      open = lane_walk_window<WINDOW>(product, end, 0, sums);
+      lane_load_row(finish, first, lane, now, row);
+    }
     double scanned = ended == (unsigned)WR_FULL_MASK ? open : wr_scan_open(open, ended),
            before = __shfl_up_sync((unsigned)WR_FULL_MASK, scanned, 1u);
     if (lane == 0) before = 0;
     if (lane == WR_WARP - 1 && (after & WR_LANE_OPEN)) a.p.tail[w] = scanned;
-    for (int from = 0; from < rows; from += WINDOW) {
-      if (from > 0) lane_walk_window<WINDOW>(product, end, from, sums);
-      if (ends && from <= own && own < from + WINDOW) sums[own - from] += before; /* the lane's own: no other lane writes it */
+    if (ends && own < WINDOW) sums[own] += before; /* the lane's own: no other lane writes it */
+    __syncwarp();
+    if (has_head && lane == 0) a.p.head[w] = sums[0];
+    lane_finish(a, finish, scalars, first, has_head, now, sums, row, reduced);
+    __syncwarp();
+    for (int from = WINDOW; from < rows; from += WINDOW) {
+      const int count = min(rows - from, WINDOW);
+      lane_walk_window<WINDOW>(product, end, from, sums);
+      if (ends && from <= own && own < from + WINDOW) sums[own - from] += before;
       __syncwarp();
-      if (from == 0 && has_head && lane == 0) a.p.head[w] = sums[0];
-      for (int r = from + lane; r < rows && r < from + WINDOW; r += WR_WARP) {
-        int64_t i = first + r;
-        if (r > 0 || !has_head)
-          wr_finish_row(finish, scalars, i, wr_finish_beta(a.alpha, a.beta, a.y, i, sums[r - from]), a.y, reduced);
-      }
+      lane_load_row(finish, first + from, lane, count, row);
+      lane_finish(a, finish, scalars, first + from, 0, count, sums, row, reduced);
       __syncwarp();
     }
   }
@@ -168,9 +215,18 @@ __global__ void __launch_bounds__(LAST_THREADS)
 /* Calls use(kernel) with the instance for a plan and an epilogue. */
 template <typename T, bool VALUED, lane_columns COLUMNS, class Use>
 static wr_status lane_with_mask(wr_finish_mask mask, Use use) {
-  constexpr auto LOOP = VALUED ? WR_HOLDS_DOT_AND_NORM : WR_HOLDS_SCALED_STEP;
   if (mask == WR_HOLDS_NOTHING) return use(lane_csr<T, VALUED, COLUMNS, WR_HOLDS_NOTHING>);
-  if (mask == LOOP) return use(lane_csr<T, VALUED, COLUMNS, LOOP>);
+  if constexpr (VALUED) {
+    if (mask == WR_HOLDS_DOT_AND_NORM) return use(lane_csr<T, VALUED, COLUMNS, WR_HOLDS_DOT_AND_NORM>);
+  } else {
+    if (mask == WR_HOLDS_SCALED_STEP) return use(lane_csr<T, VALUED, COLUMNS, WR_HOLDS_SCALED_STEP>);
+    if (mask == WR_HOLDS_RELAXED_STEP) return use(lane_csr<T, VALUED, COLUMNS, WR_HOLDS_RELAXED_STEP>);
+    if constexpr (sizeof(T) == 4) {
+      if (mask == WR_HOLDS_DIRECTED_STEP) return use(lane_csr<T, VALUED, COLUMNS, WR_HOLDS_DIRECTED_STEP>);
+      if (mask == WR_HOLDS_DIRECTED_RELAXED_STEP)
+        return use(lane_csr<T, VALUED, COLUMNS, WR_HOLDS_DIRECTED_RELAXED_STEP>);
+    }
+  }
   return use(lane_csr<T, VALUED, COLUMNS, WR_HOLDS_ANY>);
 }
 
@@ -200,7 +256,9 @@ static wr_status launch(wr_env *env, const wr_lane_plan *p, const wr_apply *requ
   wr_finish<T> finish = wr_finish_make<T>(env, request->epilogue);
   unsigned grid = lane_grid(env, c.chunks);
   if (c.hubs) PASS(WR_LAUNCH_EARLY(env, (lane_csr_gather<T>), last_grid(env, c.hubs), LAST_THREADS, 0, a));
-  PASS(lane_with<T>(c, wr_finish_mask_of(finish), [&](auto kernel) {
+  wr_finish_mask mask = wr_finish_mask_of(finish);
+  if (request->beta != 0 && mask != WR_HOLDS_NOTHING) mask = WR_HOLDS_ANY;
+  PASS(lane_with<T>(c, mask, [&](auto kernel) {
     return WR_LAUNCH_EARLY(env, (kernel), grid, LANE_THREADS, (size_t)c.hubs * sizeof(T), a, finish);
   }));
   finish.sums.before = grid;
@@ -214,8 +272,9 @@ static wr_status ready(const wr_lane_csr &c) {
     return WR_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, WR_LANE_HUB_BYTES));
   };
   if (c.hubs == 0) return WR_OK;
-  PASS(lane_with<T>(c, WR_HOLDS_NOTHING, set));
-  PASS(lane_with<T>(c, c.valued ? WR_HOLDS_DOT_AND_NORM : WR_HOLDS_SCALED_STEP, set));
+  for (wr_finish_mask mask : {WR_HOLDS_NOTHING, WR_HOLDS_DOT_AND_NORM, WR_HOLDS_SCALED_STEP, WR_HOLDS_RELAXED_STEP,
+                              WR_HOLDS_DIRECTED_STEP, WR_HOLDS_DIRECTED_RELAXED_STEP})
+    PASS(lane_with<T>(c, mask, set));
   return lane_with<T>(c, WR_HOLDS_ANY, set);
 }
 

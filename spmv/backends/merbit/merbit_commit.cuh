@@ -36,10 +36,10 @@ static __device__ inline void store_part(const merbit_args<T> &a, int64_t i, dou
 }
 
 /* The epilogue of the block's rows. A thread does EACH rows at a time, with all their loads in flight. */
-template <int EACH, typename T>
-static __device__ inline void finish_rows(const merbit_args<T> &a, const wr_finish<T> &finish,
-                                          const wr_finish_scalars &scalars, const path_range &block, int first,
-                                          const T *sums, double (&reduced)[WR_MAX_REDUCTIONS]) {
+template <int EACH, class F, typename T>
+static __device__ inline void finish_rows(const merbit_args<T> &a, const F &finish, const wr_finish_scalars &scalars,
+                                          const path_range &block, int first, const T *sums,
+                                          double (&reduced)[WR_MAX_REDUCTIONS]) {
   int rows = (int)(block.y1 - block.y0), stride = (int)blockDim.x;
   for (int r0 = first + (int)threadIdx.x; r0 < rows; r0 += EACH * stride) {
     wr_finish_rows<T, 1> row[EACH];
@@ -57,10 +57,10 @@ static __device__ inline void finish_rows(const merbit_args<T> &a, const wr_fini
   }
 }
 
-template <int EACH, typename T>
-static __device__ inline void commit_rows(const merbit_args<T> &a, const wr_finish<T> &finish,
-                                          const wr_finish_scalars &scalars, const path_range &block, int first,
-                                          const T *sums, double (&reduced)[WR_MAX_REDUCTIONS]) {
+template <int EACH, class F, typename T>
+static __device__ inline void commit_rows(const merbit_args<T> &a, const F &finish, const wr_finish_scalars &scalars,
+                                          const path_range &block, int first, const T *sums,
+                                          double (&reduced)[WR_MAX_REDUCTIONS]) {
   if (!a.plain) return finish_rows<EACH>(a, finish, scalars, block, first, sums, reduced);
   for (int r = first + (int)threadIdx.x; r < (int)(block.y1 - block.y0); r += (int)blockDim.x)
     a.y[block.y0 + r] = (T)(a.alpha * (double)sums[r]);

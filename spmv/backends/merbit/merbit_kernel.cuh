@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(MERBIT_THREADS, (merbit_shape<T, SIGMA, SCATTE
   WR_SHARED(double, open, WARPS);
   WR_SHARED(int, first, WARPS);
   wr_let_next_begin();
-  const wr_finish<T> finish = wr_finish_known<MASK>(given);
+  const auto finish = wr_finish_known<MASK>(given);
   const wr_merbit_format &f = a.format;
   int warp = threadIdx.x / WR_WARP;
   int64_t b = blockIdx.x, tile = b * WARPS, end = tile + WARPS < f.tiles ? tile + WARPS : f.tiles;

@@ -124,7 +124,7 @@ __global__ void __launch_bounds__(THREADS)
   WR_SHARED(double, opens, WARPS);
   WR_SHARED(int, firsts, WARPS);
   wr_let_next_begin();
-  const wr_finish<T> finish = wr_finish_known<MASK>(given);
+  const auto finish = wr_finish_known<MASK>(given);
   const P *row_ptr = a.rows.row_ptr;
   int64_t b = blockIdx.x, nrows = a.rows.nrows, nnz = a.parts.nnz, all = nrows + nnz;
   int warp = threadIdx.x / WR_WARP, lane = threadIdx.x % WR_WARP;

@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(THREADS, blocks_of(W))
   coded_load(c, here, words);
   __syncthreads();
   wr_wait_for_earlier();
-  const wr_finish<T> finish = wr_finish_known<MASK>(given);
+  const auto finish = wr_finish_known<MASK>(given);
   wr_finish_scalars scalars = wr_finish_begin(finish);
   double sum = 0, reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
   while (slice < c.slices) {

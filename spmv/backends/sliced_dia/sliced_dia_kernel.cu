@@ -122,7 +122,7 @@ __global__ void __launch_bounds__(THREADS, (blocks_of<T, KIND>()))
   dia_place here = dia_slice<KIND>(d, slice), after = dia_slice<KIND>(d, slice + stride);
   dia_own<T> own = dia_fetch<KIND, T>(d, here);
   wr_wait_for_earlier();
-  const wr_finish<T> finish = wr_finish_known<MASK>(given);
+  const auto finish = wr_finish_known<MASK>(given);
   wr_finish_scalars scalars = wr_finish_begin(finish);
   double sum[Q] = {}, reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
   while (slice < d.slices) {

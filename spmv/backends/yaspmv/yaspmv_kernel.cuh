@@ -246,10 +246,9 @@ static __device__ inline int64_t bccoo_row(const wr_bccoo &b, int64_t n, int r) 
 }
 
 /* Completes scalar row i with its sum. */
-template <typename T>
-static __device__ inline void bccoo_finish(const bccoo_args<T> &a, const wr_finish<T> &finish,
-                                           const wr_finish_scalars &scalars, int64_t i, double sum,
-                                           double (&reduced)[WR_MAX_REDUCTIONS]) {
+template <class F, typename T>
+static __device__ inline void bccoo_finish(const bccoo_args<T> &a, const F &finish, const wr_finish_scalars &scalars,
+                                           int64_t i, double sum, double (&reduced)[WR_MAX_REDUCTIONS]) {
   if (a.p.sliced)
     a.p.sliced[i] = sum;
   else if (i >= a.p.format.nrows)
@@ -307,7 +306,7 @@ __global__ void __launch_bounds__(BCCOO_THREADS, (VALUES == 0 && MASK == WR_HOLD
     if (has_head && rows == 0) tail = bccoo_receive(before + r) + tail;
     bccoo_give(after + r, tail);
   }
-  const wr_finish<T> finish = wr_finish_known<MASK>(given);
+  const auto finish = wr_finish_known<MASK>(given);
   wr_finish_scalars scalars = wr_finish_begin(finish);
   double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
   /* Row `scalar` of the n-th block row that ends in the thread block. A row that began before it may wait, so it comes last. */
