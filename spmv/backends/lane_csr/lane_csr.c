@@ -101,7 +101,8 @@ const wr_backend wr_backend_lane_csr = {
     .summary = "rows interleaved over lanes, hub columns in shared memory",
     .source = "yaSpMV, PPoPP 2014 (1 x 1 blocks); hubs: windrow",
     .place = WR_CUDA,
-    .caps = WR_CAP_BETA | WR_CAP_EPILOGUE | WR_CAP_PATTERN | WR_CAP_RECTANGULAR | WR_CAP_F32 | WR_CAP_F64,
+    .caps = WR_CAP_BETA | WR_CAP_EPILOGUE | WR_CAP_PATTERN | WR_CAP_RECTANGULAR | WR_CAP_F32 | WR_CAP_F64 |
+            WR_CAP_DEVICE_ROWS,
     .knobs = knobs,
     .knobs_size = sizeof(lane_knobs),
     .state_size = sizeof(wr_lane_plan),
