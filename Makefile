@@ -129,7 +129,7 @@ SIMT_TESTS := test_vec test_vec_fused test_sort test_resident test_resident_join
   test_fused_many test_choose test_device_arrays
 SIMT_CONFORMANCE := test_conformance_small test_conformance_large
 SIMT_PROGRAMS := $(PROGRAMS:$(BUILD)/%=$(SIMT)/%)
-SIMT_MPI_PROGRAM := $(if $(FOUND_MPI_LIBRARIES),$(SIMT)/bicgstab-mpi)
+SIMT_MPI_PROGRAMS := $(if $(FOUND_MPI_LIBRARIES),$(SIMT)/bicgstab-mpi $(SIMT)/pagerank-mpi)
 endif
 
 objects_of = $(1:%=$(BUILD)/obj/%.o)
@@ -272,13 +272,13 @@ $(foreach main,$(SIMT_TEST_MAINS),$(eval \
   $(call simt_program,$(call simt_test,$(main)),$(call objects_of,$(main)) $(TEST_OBJECTS))))
 $(foreach main,$(SIMT_KERNEL_MAINS),$(eval $(call simt_program,$(call simt_test,$(main)),$(call simt_objects_of,$(main)))))
 
-$(if $(SIMT_MPI_PROGRAM),$(eval $(call simt_program,$(SIMT_MPI_PROGRAM),\
-  $(call objects_of,solvers/program/bicgstab_main.c $(COMM_MPI)))))
-$(SIMT_MPI_PROGRAM): private LDLIBS += $(FOUND_MPI_LIBRARIES)
+$(foreach program,$(SIMT_MPI_PROGRAMS),$(eval $(call simt_program,$(program),\
+  $(call objects_of,$(program:$(SIMT)/%-mpi=solvers/program/%_main.c) $(COMM_MPI)))))
+$(SIMT_MPI_PROGRAMS): private LDLIBS += $(FOUND_MPI_LIBRARIES)
 
 .PHONY: simt simt-programs simt-mpi
 simt-programs: $(SIMT_PROGRAMS)
-simt-mpi: $(filter %/bicgstab,$(SIMT_PROGRAMS)) $(SIMT_MPI_PROGRAM)
+simt-mpi: $(SIMT_MPI_PROGRAMS:%-mpi=%) $(SIMT_MPI_PROGRAMS)
 simt: simt-programs simt-mpi $(SIMT_TEST_PROGRAMS) ## programs that run kernels on the CPU, in $(BUILD)/simt
 
 -include $(patsubst %.o,%.d,$(LIBRARY_OBJECTS) $(TEST_OBJECTS) $(call objects_of,$(MAINS) $(COMM_ALONE) $(COMM_MPI) $(TEST_MAINS)))

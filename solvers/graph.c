@@ -11,6 +11,7 @@
 #include "spmv/matrix/matrix_facts.h"
 #include "spmv/matrix/renumber.h"
 #include "spmv/matrix/transpose.h"
+#include "spmv/parts/halo.h"
 
 enum { PARALLEL_FROM = 1 << 14, PARTS = 256 }; /* elements from which waking threads pays; parts of a sum */
 
@@ -24,7 +25,7 @@ static int64_t first_bad(const double *v, int64_t n) {
 }
 
 static wr_status check_links(const wr_csr *links) {
-  if (links->nrows != links->ncols)
+  if (links->halo == NULL && links->nrows != links->ncols)
     return wr_fail(WR_EINPUT, "a graph needs a square matrix, not %lld x %lld", (long long)links->nrows,
                    (long long)links->ncols);
   if (links->val == NULL) return WR_OK;
@@ -32,24 +33,30 @@ static wr_status check_links(const wr_csr *links) {
   if (bad == links->nnz) return WR_OK;
   while (links->row_ptr[i + 1] <= bad) i++;
   return wr_fail(WR_EINPUT, "entry (%lld, %lld) has the weight %g; weights of edges are finite and not negative",
-                 (long long)i + 1, (long long)links->col[bad] + 1, links->val[bad]);
+                 (long long)wr_csr_row_number(links, i) + 1,
+                 (long long)wr_csr_column_number(links, links->col[bad]) + 1, links->val[bad]);
 }
 
-/* v := v / sum(v), also if the sum of the elements overflows. */
-static wr_status normalise(double *v, int64_t n, const char *what) {
+/* v := v / sum(v), also if the sum of the elements overflows. v[n] is this part's; the sum is that of all. */
+static wr_status normalise(const wr_graph *g, double *v, const char *what) {
+  wr_status status = WR_OK;
   double largest = 0;
+  int64_t n = g->n;
   if (v == NULL) return WR_OK;
   int64_t bad = first_bad(v, n);
   if (bad < n)
-    return wr_fail(WR_EINPUT, "%s: element %lld is %g; they must be finite and not negative", what, (long long)bad + 1,
-                   v[bad]);
+    status = wr_fail(WR_EINPUT, "%s: element %lld is %g; they must be finite and not negative", what,
+                     (long long)wr_csr_row_number(g->links, bad) + 1, v[bad]);
+  PASS(wr_comm_agree(g->comm, status));
 #pragma omp parallel for reduction(max : largest) schedule(static) if (n > PARALLEL_FROM)
   for (int64_t i = 0; i < n; i++)
     if (v[i] > largest) largest = v[i];
+  PASS(wr_comm_max(g->comm, &largest, 1));
   if (largest == 0) return wr_fail(WR_EINPUT, "%s: all elements are 0; their sum must be positive", what);
 #pragma omp parallel for schedule(static) if (n > PARALLEL_FROM)
   for (int64_t i = 0; i < n; i++) v[i] /= largest;
   double sum = wr_compensated_sum(v, n);
+  PASS(wr_comm_sum(g->comm, &sum, 1));
 #pragma omp parallel for schedule(static) if (n > PARALLEL_FROM)
   for (int64_t i = 0; i < n; i++) v[i] /= sum;
   return WR_OK;
@@ -101,7 +108,7 @@ static wr_status make_scale(wr_graph *g) {
   g->dangling = dangling;
   if (beyond == g->n) return WR_OK;
   return wr_fail(WR_EINPUT, "the weights of the edges out of node %lld have a sum beyond f64: scale them down",
-                 (long long)beyond + 1);
+                 (long long)wr_csr_row_number(g->links, beyond) + 1);
 }
 
 /* ---- Flow ---- */
@@ -115,6 +122,7 @@ static wr_status make_flow(wr_graph *g) {
   PASS(is_transposed(g) ? wr_csr_copy(g->links, &g->flow) : wr_csr_transpose(g->links, &g->flow));
   g->owns_flow = 1;
   wr_csr *flow = g->flow;
+  flow->halo = wr_halo_hold(g->links->halo);
   if (flow->val == NULL) return WR_OK;
 #pragma omp parallel for schedule(static) if (flow->nnz > PARALLEL_FROM)
   for (int64_t k = 0; k < flow->nnz; k++) {
@@ -147,7 +155,19 @@ int wr_graph_sends_links(const wr_csr *links, int edges_in, wr_type type, int al
 }
 
 static int device_serves(const wr_graph *g, const wr_env *device) {
-  return device != NULL && wr_graph_sends_links(g->links, g->edges_in, device->type, 1);
+  return device != NULL && g->comm == NULL && wr_graph_sends_links(g->links, g->edges_in, device->type, 1);
+}
+
+/* The out-weights of all pages to which the links of this part refer, and what follows from them: each part adds up its
+ * columns, of which the others have elements, too. */
+static wr_status begin_part(wr_graph *g) {
+  wr_csr *links = g->links;
+  wr_status status = wr_alloc(&g->out_weight, links->ncols, sizeof *g->out_weight, "out-weights");
+  PASS(wr_comm_agree(g->comm, status));
+  add_columns(links, g->out_weight);
+  PASS(wr_halo_sum(links, g->out_weight));
+  PASS(wr_comm_agree(g->comm, make_scale(g)));
+  return wr_comm_sum_counts(g->comm, &g->dangling, 1);
 }
 
 wr_status wr_graph_begin(wr_csr *links, int edges_in, double *teleport, double *start, wr_graph *graph) {
@@ -157,11 +177,15 @@ wr_status wr_graph_begin(wr_csr *links, int edges_in, double *teleport, double *
   *graph = (wr_graph){.links = links, .edges_in = edges_in, .teleport = teleport, .start = start};
   TRY(status);
   TRY(wr_csr_check_host(links, "links", __func__));
-  graph->n = links->nrows;
-  TRY(check_links(links));
-  TRY(normalise(teleport, graph->n, "the teleport vector"));
-  TRY(normalise(start, graph->n, "the first guess"));
-  TRY(wr_alloc(&graph->scale, graph->n, sizeof *graph->scale, "inverse out-degrees"));
+  if (links->halo && !edges_in) TRY(wr_refuse(__func__, "links are a part, and edges_in is 0"));
+  graph->n = links->nrows, graph->n_all = wr_csr_all_rows(links), graph->comm = wr_csr_comm(links);
+  TRY(wr_comm_agree(graph->comm, check_links(links)));
+  TRY(normalise(graph, teleport, "the teleport vector"));
+  TRY(normalise(graph, start, "the first guess"));
+  status = wr_alloc(&graph->scale, graph->n, sizeof *graph->scale, "inverse out-degrees");
+  TRY(wr_comm_agree(graph->comm, status));
+  if (graph->comm) TRY(begin_part(graph));
+  if (graph->comm) return WR_OK;
   if (links->val || by_columns(graph))
     TRY(wr_alloc(&graph->out_weight, graph->n, sizeof *graph->out_weight, "out-weights"));
   if (by_columns(graph)) return WR_OK; /* finish may add them up on a device */
@@ -191,6 +215,11 @@ static wr_status finish_there(wr_graph *g, wr_env *device) {
   return WR_OK;
 }
 
+static wr_status finish_part(wr_graph *g) {
+  if (g->links->val) PASS(wr_comm_agree(g->comm, make_flow(g)));
+  return wr_halo_is_symmetric(g->links, &g->symmetric);
+}
+
 static wr_status finish_here(wr_graph *g) {
   if (by_columns(g)) add_columns(g->links, g->out_weight);
   if (!is_transposed(g) || g->links->val) PASS(make_flow(g));
@@ -201,7 +230,7 @@ wr_status wr_graph_order(wr_graph *graph, int64_t from_nodes) {
   WR_REFUSE_IF(graph == NULL || graph->links == NULL, "graph is %s", graph ? "not begun" : "NULL");
   WR_REFUSE_IF(graph->flow, "graph is finished");
   WR_REFUSE_IF(graph->order, "graph has an order");
-  return by_columns(graph) ? WR_OK : wr_hub_order_find(graph->links, from_nodes, &graph->order);
+  return by_columns(graph) || graph->comm ? WR_OK : wr_hub_order_find(graph->links, from_nodes, &graph->order);
 }
 
 /* Replaces the flow by one in g->order; device NULL: on the host. */
@@ -226,13 +255,13 @@ wr_status wr_graph_finish(wr_graph *graph, wr_env *device) {
   WR_REFUSE_IF(graph == NULL || graph->links == NULL, "graph is %s", graph ? "not begun" : "NULL");
   wr_status status = device ? wr_env_check_open(device, "device", __func__) : WR_OK;
   if (status != WR_OK) return wr_graph_free(graph), status;
-  int there = device_serves(graph, device);
-  status = there ? finish_there(graph, device) : finish_here(graph);
+  int there = device_serves(graph, device), is_part = graph->comm != NULL;
+  status = is_part ? finish_part(graph) : there ? finish_there(graph, device) : finish_here(graph);
   if (there && status == WR_ENOMEM) status = finish_here(graph);
-  if (status == WR_OK && by_columns(graph)) status = make_scale(graph);
+  if (status == WR_OK && !is_part && by_columns(graph)) status = make_scale(graph);
   if (graph->flow == NULL && status == WR_OK) graph->flow = graph->links;
   if (graph->order && status == WR_OK) status = renumber_flow(graph, graph->flow->row_ptr && !there ? NULL : device);
-  graph->symmetric = wr_is_symmetric(graph->links);
+  if (!is_part) graph->symmetric = wr_is_symmetric(graph->links);
   if (device && graph->flow != graph->links) wr_csr_forget_device(graph->links);
   if (status != WR_OK) wr_graph_free(graph);
   return status;

@@ -14,18 +14,23 @@ typedef struct wr_graph {
   wr_csr *flow;       /* row i: the pages that link to i. A pattern; with weights: weight / out-weight of the      */
                       /* source. It may be on the device alone (csr.h)                                             */
   int owns_flow;      /* 0: flow is the parsed matrix itself                                                       */
-  int64_t n;          /* pages                                                                                     */
-  int64_t dangling;   /* pages without out-links, or with out-links of weight 0 alone                              */
+  int64_t n;          /* pages; of a part, those that it has                                                       */
+  int64_t n_all;      /* pages of all parts                                                                        */
+  struct wr_comm *comm; /* of the parts of which the links are one; NULL: they are whole                           */
+  int64_t dangling;   /* pages without out-links, or with out-links of weight 0 alone, of all parts                */
   double *scale;      /* [n] by page: x = scale * r is what it gives to each link: 1 / out-degree, with weights 1; */
                       /* 0: dangling, and x = r                                                                    */
-  double *out_weight; /* [n] sum of the out-links' weights; NULL: their number, the length of a row of the links   */
+  double *out_weight; /* [n] sum of the out-links' weights; NULL: their number, the length of a row of the links;  */
+                      /* of a part: [links->ncols], never NULL                                                     */
   double *teleport;   /* [n] where the surfer jumps to, sum 1; NULL: uniformly                                     */
   double *start;      /* [n] first guess, sum 1; NULL: the teleport                                                */
   int32_t *order;     /* [n] the page of each row and column of the flow; NULL: they have the numbers of the pages */
 } wr_graph;
 
 /* links must outlive the graph; teleport and start ([n], >= 0, or NULL) are taken over and normalised, whatever happens.
- * WR_EINPUT: not square, a negative weight, a vector with a negative element or the sum 0. WR_ENOMEM. */
+ * WR_EINPUT: not square, a negative weight, a vector with a negative element or the sum 0. WR_ENOMEM. Links that are a part
+ * (spmv/parts/halo.h) have edges_in set: they are the rows of the pages that the part has, as the flow is. Begin and finish are
+ * collective then, on the host, and the vectors have the part's elements. */
 wr_status wr_graph_build(wr_csr *links, int edges_in, double *teleport, double *start, wr_graph *graph);
 
 /* The same in steps, of which the last two may work on a device and leave the flow there. `begin` does the part that is always
@@ -46,7 +51,8 @@ wr_status wr_graph_finish(wr_graph *graph, struct wr_env *device);
  * device), or because they are the flow. Only sizes of links, `symmetric` and whether it is a pattern are read. */
 int wr_graph_sends_links(const wr_csr *links, int edges_in, wr_type type, int all_there);
 
-/* The sum of |ranks[i]| over all links that end in page i, walking the links as parsed: the same on any number of threads. */
+/* The sum of |ranks[i]| over all links that end in page i, walking the links as parsed: the same on any number of threads. Of a
+ * part: over its links. */
 double wr_graph_link_weight(const wr_graph *graph, const double *ranks);
 
 /* The sum of the weights of page i's out-links. */

@@ -65,7 +65,7 @@ static int counts_dangling(const wr_pagerank *wide, const wr_correction *c) {
 /* The direction is v, and so is the first z, in x[0]. */
 static wr_status place_first(wr_pagerank *p, const wr_vec *v) {
   const wr_vecops *ops = p->env->ops;
-  if (v == NULL) return ops->fill(p->env, &p->x[0], 1 / (double)p->graph->n);
+  if (v == NULL) return ops->fill(p->env, &p->x[0], 1 / (double)p->graph->n_all);
   PASS(ops->recast(p->env, &(wr_recast){.in = {v}, .c = {1}, .out = &p->teleport}));
   return ops->recast(p->env, &(wr_recast){.in = {v}, .c = {1}, .out = &p->x[0]});
 }
@@ -96,7 +96,7 @@ static wr_status begin(wr_mixed *m, const wr_pagerank *wide, const wr_correction
   p->loop->by = WR_BY_HOST;
   *s = wr_pagerank_scalars_of(p, o);
   s->damping = counts ? o->damping : 0, s->rest = is_first ? 1 - o->damping : 0;
-  s->weight = is_first && p->direction ? 1 : 1 / (double)p->graph->n, s->shift = s->rest * s->weight;
+  s->weight = is_first && p->direction ? 1 : 1 / (double)p->graph->n_all, s->shift = s->rest * s->weight;
   s->steps = c->steps, s->limit = c->limit, s->last_part = s->limit - p->loop->unroll;
   s->target = fmax(0.95 * c->target / unit, wr_mixed_floor(o->damping));
   s->tiny = fmax(s->tiny, 100 * wr_type_unit(WR_F32) / (1 - o->damping));

@@ -11,6 +11,7 @@
 #include "solvers/mixed.h"
 #include "solvers/order.h"
 #include "solvers/pagerank_parts.h"
+#include "spmv/parts/comm.h"
 #include "spmv/steps/steps.h"
 
 #include "spmv/device/vec_argument.h"
@@ -23,6 +24,15 @@ static wr_status arrange(const wr_graph *g, const double *by_page, const double 
   PASS(wr_alloc(memory, g->n, sizeof **memory, "a vector in the order of hubs"));
   wr_graph_arrange(g, by_page, *memory);
   *by_row = *memory;
+  return WR_OK;
+}
+
+/* All parts stop by the same numbers. */
+static wr_status agree_units(wr_pagerank *p) {
+  const wr_plan_info *info = wr_plan_get_info(p->plan);
+  double units[] = {info->term_unit, info->sum_unit};
+  PASS(wr_comm_max(p->graph->comm, units, 2));
+  p->term_unit = units[0], p->sum_unit = units[1];
   return WR_OK;
 }
 
@@ -49,6 +59,8 @@ wr_status wr_pagerank_open(wr_pagerank *p, const wr_graph *graph, wr_plan *plan,
   }
 done:
   wr_free(memory);
+  if (graph) status = wr_comm_agree(graph->comm, status);
+  if (status == WR_OK) status = agree_units(p);
   if (status != WR_OK) wr_pagerank_close(p);
   return status;
 }
@@ -76,7 +88,7 @@ wr_status wr_pagerank_sweep_in(wr_pagerank *p, wr_plan *plan, wr_env *env) {
  * 1 / out-degree and the product with that, and term_unit for the terms of the multiply. Once: 2^-53 for the product with the
  * out-degree that makes the rank of the answer. */
 static double rounding_of(const wr_pagerank *p, const wr_pagerank_options *o) {
-  double step = 4 * wr_type_unit(p->env->type) + wr_plan_get_info(p->plan)->term_unit;
+  double step = 4 * wr_type_unit(p->env->type) + p->term_unit;
   return step / (1 - o->damping) + wr_type_unit(WR_F64);
 }
 
@@ -113,16 +125,20 @@ static wr_status find_dangling(wr_pagerank *p, int scales_y) {
 
 wr_status wr_pagerank_begin(wr_pagerank *p) { return find_dangling(p, 1); }
 
-/* The sum of v over the pages with links, or those without, v NULL: of 1 / n each. */
-static double mass_of(const wr_graph *g, const double *v, int with_links) {
-  double sum = 0, correction = 0;
-  if (v == NULL) return (double)(with_links ? g->n - g->dangling : g->dangling) / (double)g->n;
+/* *sum := of v over the pages with links, or those without, of all parts; v NULL: of 1 / n each. */
+static wr_status mass_of(const wr_graph *g, const double *v, int with_links, double *sum) {
+  double correction = 0;
+  *sum = 0;
+  if (v == NULL) {
+    *sum = (double)(with_links ? g->n_all - g->dangling : g->dangling) / (double)g->n_all;
+    return WR_OK;
+  }
   for (int64_t i = 0; i < g->n; i++) {
     if ((g->scale[i] != 0) != with_links) continue;
-    double term = v[i] - correction, next = sum + term;
-    correction = (next - sum) - term, sum = next;
+    double term = v[i] - correction, next = *sum + term;
+    correction = (next - *sum) - term, *sum = next;
   }
-  return sum;
+  return wr_comm_sum(g->comm, sum, 1);
 }
 
 /* For Chebyshev's method. A page without links is isolated, so its rank is jump * v_i where the mass m of all such pages
@@ -134,21 +150,24 @@ typedef struct isolated {
   const double *start; /* [n] ranks of the others before that; NULL: 1 / n each                     */
 } isolated;
 
-static isolated isolated_of(const wr_graph *g, double damping) {
-  isolated by = {.start = g->start ? g->start : g->teleport};
-  double others = mass_of(g, g->teleport, 1), given = mass_of(g, by.start, 1);
-  double share = 1 - damping * mass_of(g, g->teleport, 0);
-  if (!(given > 1e-100)) by.start = g->teleport, given = others;
-  by.jump = (1 - damping) / share, by.rest = given > 0 ? others / share / given : 0;
-  return by;
+static wr_status find_isolated(const wr_graph *g, double damping, isolated *by) {
+  double others, given, alone;
+  *by = (isolated){.start = g->start ? g->start : g->teleport};
+  PASS(mass_of(g, g->teleport, 1, &others));
+  PASS(mass_of(g, by->start, 1, &given));
+  PASS(mass_of(g, g->teleport, 0, &alone));
+  double share = 1 - damping * alone;
+  if (!(given > 1e-100)) by->start = g->teleport, given = others;
+  by->jump = (1 - damping) / share, by->rest = given > 0 ? others / share / given : 0;
+  return WR_OK;
 }
 
-/* x[0] := the guess, as isolated_of has it. */
+/* x[0] := the guess, as find_isolated has it. */
 static wr_status upload_guess(wr_pagerank *p, isolated by) {
   wr_status status;
   const wr_graph *g = p->graph;
-  double *ranks = NULL, each = 1 / (double)g->n;
-  TRY(wr_alloc(&ranks, g->n, sizeof *ranks, "the first guess"));
+  double *ranks = NULL, each = 1 / (double)g->n_all;
+  TRY(wr_comm_agree(g->comm, wr_alloc(&ranks, g->n, sizeof *ranks, "the first guess")));
   for (int64_t i = 0; i < g->n; i++)
     ranks[i] =
         g->scale[i] != 0 ? by.rest * (by.start ? by.start[i] : each) : by.jump * (g->teleport ? g->teleport[i] : each);
@@ -183,17 +202,20 @@ static int is_apart(const wr_pagerank *p, const wr_pagerank_options *o) {
   return o->method == WR_PAGERANK_CHEBYSHEV && p->graph->dangling > 0;
 }
 
-/* The scalars of iterations in the type of p, of which `steps` have been done, but for the shift. */
-static wr_pagerank_scalars first_scalars(const wr_pagerank *p, const wr_pagerank_options *o,
-                                         const wr_order_watch *watch, double steps) {
+/* *scalars := those of iterations in the type of p, of which `steps` have been done, but for the shift; *by: if is_apart. */
+static wr_status first_scalars(const wr_pagerank *p, const wr_pagerank_options *o, const wr_order_watch *watch,
+                               double steps, wr_pagerank_scalars *scalars, isolated *by) {
   wr_pagerank_scalars s = wr_pagerank_scalars_of(p, o);
-  int is_chebyshev = o->method == WR_PAGERANK_CHEBYSHEV;
+  int is_chebyshev = o->method == WR_PAGERANK_CHEBYSHEV, begins_apart = is_apart(p, o);
+  *by = (isolated){.jump = 1 - o->damping};
+  if (begins_apart) PASS(find_isolated(p->graph, o->damping, by));
   s.steps = steps;
   s.damping = is_chebyshev ? 0 : o->damping;
-  s.rest = is_apart(p, o) ? isolated_of(p->graph, o->damping).jump : 1 - o->damping;
-  s.weight = p->graph->teleport ? 1 : 1 / (double)p->graph->n;
+  s.rest = by->jump;
+  s.weight = p->graph->teleport ? 1 : 1 / (double)p->graph->n_all;
   s.target = first_target(p, o, watch);
-  return s;
+  *scalars = s;
+  return WR_OK;
 }
 
 /* x[0] := the start, scaled; the scalars and the first shift. */
@@ -202,8 +224,8 @@ static wr_status start(wr_pagerank *p, const wr_pagerank_options *o, const wr_or
   wr_env *env = p->env;
   const wr_graph *g = p->graph;
   int begins_apart = is_apart(p, o);
-  isolated by = begins_apart ? isolated_of(g, o->damping) : (isolated){0};
-  *scalars = first_scalars(p, o, watch, steps);
+  isolated by;
+  PASS(first_scalars(p, o, watch, steps, scalars, &by));
   p->now = 0, p->begun = steps;
   PASS(env->ops->upload(env, &p->bank, (double *)scalars));
   if (o->start)
@@ -213,7 +235,7 @@ static wr_status start(wr_pagerank *p, const wr_pagerank_options *o, const wr_or
   else if (g->start || g->teleport)
     PASS(wr_graph_place(g, env, g->start ? g->start : g->teleport, &p->x[0]));
   else
-    PASS(env->ops->fill(env, &p->x[0], 1 / (double)g->n));
+    PASS(env->ops->fill(env, &p->x[0], 1 / (double)g->n_all));
   if (begins_apart && !g->start && !o->start) {
     wr_epilogue linked = {.scale = &p->scale, .scaled = &p->x[1]};
     PASS(env->ops->epilogue(env, &(wr_apply){.y = &p->x[0], .epilogue = &linked}));
@@ -313,12 +335,15 @@ static void judge(const wr_pagerank_options *o, const wr_pagerank_scalars *scala
  * rounding of its result; else 0. Downloads the ranks and walks over the links. */
 static wr_status bound_sums(wr_pagerank *p, const wr_pagerank_options *o, double *sums) {
   wr_status status = WR_OK;
-  double *ranks = NULL, sum_unit = wr_plan_get_info(p->plan)->sum_unit;
+  wr_comm *comm = p->graph->comm;
+  double *ranks = NULL, weight;
   *sums = 0;
-  if (!(sum_unit > wr_type_unit(WR_F64))) goto done;
-  TRY(wr_alloc(&ranks, p->graph->n, sizeof *ranks, "the ranks"));
+  if (!(p->sum_unit > wr_type_unit(WR_F64))) goto done;
+  TRY(wr_comm_agree(comm, wr_alloc(&ranks, p->graph->n, sizeof *ranks, "the ranks")));
   TRY(wr_pagerank_download(p, ranks));
-  *sums = sum_unit * wr_graph_link_weight(p->graph, ranks) / (1 - o->damping);
+  weight = wr_graph_link_weight(p->graph, ranks);
+  TRY(wr_comm_sum(comm, &weight, 1));
+  *sums = p->sum_unit * weight / (1 - o->damping);
 done:
   wr_free(ranks);
   return status;
@@ -506,7 +531,8 @@ static wr_status start_again(solving *g) {
   if (p->now != 0)
     PASS(p->env->ops->fused(p->env, &(wr_fused){.in = {&p->x[p->now]}, .out = {&p->x[0]}, .c = {{{.factor = 1}}}}));
   p->now = 0, p->begun = steps;
-  g->scalars = first_scalars(p, &g->o, &g->watch, steps);
+  isolated by;
+  PASS(first_scalars(p, &g->o, &g->watch, steps, &g->scalars, &by));
   PASS(find_shift(g));
   return p->env->ops->download(p->env, &p->bank, (double *)&g->scalars);
 }
@@ -526,7 +552,8 @@ static wr_status solve_mixed(solving *g) {
   g->o.method = WR_PAGERANK_POWER;
   wr_pagerank_set_loop(p, &g->o, g->monitor, 1);
   p->loop->every = p->loop->unroll = 1;
-  g->scalars = first_scalars(p, &g->o, &g->watch, 0);
+  isolated by;
+  PASS(first_scalars(p, &g->o, &g->watch, 0, &g->scalars, &by));
   if (wr_monitor_ends(g->monitor) == WR_TIME_LIMIT) g->interrupted = WR_TIME_LIMIT;
   if (has_ranks) PASS(start(p, &g->o, &g->watch, 0, &g->scalars));
   if (!g->interrupted) PASS(go_mixed(g, &asked, has_ranks, &finds, &how));
@@ -709,21 +736,30 @@ wr_status wr_pagerank_step(wr_pagerank *p, const wr_pagerank_options *o, double 
   return WR_OK;
 }
 
-wr_status wr_pagerank_normalise(double *scores, int64_t n, const wr_pagerank_options *o, double rounding) {
-  WR_NEED_OK(wr_pagerank_check(o, __func__));
-  WR_NEED(scores);
-  WR_REFUSE_IF(n < 1, "n is %lld", (long long)n);
-  WR_REFUSE_IF(!(rounding >= 0), "rounding is %g; it is 0 or more", rounding);
-  double sum = wr_compensated_sum(scores, n); /* it is compared with 1 to within a few roundings */
+wr_status wr_pagerank_normalise_part(wr_comm *comm, double *scores, int64_t n, const wr_pagerank_options *o,
+                                     double rounding) {
+  double sum = wr_compensated_sum(scores, n), negative = 0; /* it is compared with 1 to within a few roundings */
   double allowed = fmax(o->tolerance, 25 * rounding);
+  PASS(wr_comm_sum(comm, &sum, 1));
   if (!(fabs(sum - 1) <= allowed))
     return wr_fail(WR_EINTERNAL, "the scores have the sum %.17g, off 1 by more than %g", sum, allowed);
-  double negative = 0;
-#pragma omp parallel for schedule(static) reduction(min : negative) if (n > 100000)
-  for (int64_t i = 0; i < n; i++) negative = fmin(negative, scores[i]);
-  for (int64_t i = 0; negative < 0 && i < n; i++) scores[i] = fmax(scores[i], 0);
-  if (negative < 0) sum = wr_compensated_sum(scores, n);
+#pragma omp parallel for schedule(static) reduction(max : negative) if (n > 100000)
+  for (int64_t i = 0; i < n; i++) negative = fmax(negative, -scores[i]);
+  PASS(wr_comm_max(comm, &negative, 1));
+  for (int64_t i = 0; negative > 0 && i < n; i++) scores[i] = fmax(scores[i], 0);
+  if (negative > 0) {
+    sum = wr_compensated_sum(scores, n);
+    PASS(wr_comm_sum(comm, &sum, 1));
+  }
 #pragma omp parallel for schedule(static) if (n > 100000)
   for (int64_t i = 0; i < n; i++) scores[i] /= sum;
   return WR_OK;
+}
+
+wr_status wr_pagerank_normalise(double *scores, int64_t n, const wr_pagerank_options *options, double rounding) {
+  WR_NEED_OK(wr_pagerank_check(options, __func__));
+  WR_NEED(scores);
+  WR_REFUSE_IF(n < 1, "n is %lld", (long long)n);
+  WR_REFUSE_IF(!(rounding >= 0), "rounding is %g; it is 0 or more", rounding);
+  return wr_pagerank_normalise_part(NULL, scores, n, options, rounding);
 }

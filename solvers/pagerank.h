@@ -49,6 +49,7 @@ typedef struct wr_pagerank {
   const wr_vec *direction; /* by which teleporting is weighted: &teleport, or NULL: uniformly                      */
   int adds_direction;     /* 1: it is added to uniform teleporting instead (mixed.c)                               */
   wr_vec bank;            /* scalars (spmv/steps/pagerank_steps.h)                                                */
+  double term_unit, sum_unit; /* as in wr_plan_info: the largest of all parts                                     */
   int now;
   wr_pagerank_method method; /* that iterates in the type of env */
   double damping, unit;   /* d; the unit of changes                                                               */

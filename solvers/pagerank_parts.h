@@ -1,4 +1,4 @@
-/* What pagerank.c and mixed.c share: one step, and the loop that repeats it. */
+/* What pagerank.c, mixed.c and api/scoring.c share: one step, the loop that repeats it, and scores in parts. */
 #ifndef WR_PAGERANK_PARTS_H
 #define WR_PAGERANK_PARTS_H
 
@@ -30,5 +30,10 @@ void wr_pagerank_set_loop(wr_pagerank *p, const wr_pagerank_options *o, const wr
 
 /* The scalars of a solve that begins, but for those that say what is solved: damping, rest, weight, shift, target. */
 wr_pagerank_scalars wr_pagerank_scalars_of(const wr_pagerank *p, const wr_pagerank_options *o);
+
+/* As wr_pagerank_normalise, of the scores[n] that each part of a graph has; the arguments are trusted. Collective; comm NULL:
+ * there is one part. */
+wr_status wr_pagerank_normalise_part(struct wr_comm *comm, double *scores, int64_t n, const wr_pagerank_options *o,
+                                     double rounding);
 
 #endif

@@ -78,11 +78,13 @@ static wr_status teleported(const wr_graph *g, double damping, const double *ran
                             wr_verdict *verdict, double *jump) {
   wr_status status;
   double *sums = NULL, sum;
-  TRY(wr_alloc(&sums, blocks_of(g->n), sizeof *sums, "verification"));
+  TRY(wr_comm_agree(g->comm, wr_alloc(&sums, blocks_of(g->n), sizeof *sums, "verification")));
 #pragma omp parallel for schedule(static) if (g->n > BLOCK)
   for (int64_t b = 0; b < blocks_of(g->n); b++) sums[b] = dangling_of(g, ranks, b);
   sum = wr_compensated_sum(sums, blocks_of(g->n));
-  judge_row(verdict, fabs(dangling - sum), (2048 + (double)g->n / 512) * 0x1p-53 * sum);
+  TRY(wr_comm_sum(g->comm, &sum, 1));
+  judge_row(verdict, fabs(dangling - sum),
+            (2048 + (double)g->n_all / 512 + (g->comm ? g->comm->size : 0)) * 0x1p-53 * sum);
   verdict->rows--; /* no row of the matrix */
   *jump = damping * dangling + (1 - damping);
 done:
@@ -90,7 +92,7 @@ done:
   return status;
 }
 
-static double teleport_of(const wr_graph *g, int64_t i) { return g->teleport ? g->teleport[i] : 1 / (double)g->n; }
+static double teleport_of(const wr_graph *g, int64_t i) { return g->teleport ? g->teleport[i] : 1 / (double)g->n_all; }
 
 /* Terms and result are rounded in the stored type, terms by term_unit besides, the sum in sum_unit; DBL_MIN and FLT_MIN cover
  * terms and results that underflow. */
@@ -136,14 +138,15 @@ static wr_status find_sizes(const wr_graph *g, const double *ranks, int64_t rows
                             const double *flow, const double **sizes, double **memory) {
   wr_status status = WR_OK;
   double least = 0, *absolute = NULL, *length;
+  int64_t n = g->links->ncols; /* of a part, with those of other parts */
   *sizes = flow, *memory = NULL;
-#pragma omp parallel for schedule(static) reduction(min : least) if (g->n > BLOCK)
-  for (int64_t i = 0; i < g->n; i++) least = fmin(least, ranks[i]);
+#pragma omp parallel for schedule(static) reduction(min : least) if (n > BLOCK)
+  for (int64_t i = 0; i < n; i++) least = fmin(least, ranks[i]);
   if (least == 0) return WR_OK;
-  TRY(wr_alloc(&absolute, g->n, sizeof *absolute, "verification"));
+  TRY(wr_alloc(&absolute, n, sizeof *absolute, "verification"));
   TRY(wr_alloc_zeroed(memory, 2 * rows, sizeof **memory, "verification"));
   length = *memory + rows;
-  for (int64_t i = 0; i < g->n; i++) absolute[i] = fabs(ranks[i]);
+  for (int64_t i = 0; i < n; i++) absolute[i] = fabs(ranks[i]);
   follow_links(g, absolute, rows, sampled, *memory, length);
   *sizes = *memory;
 done:
@@ -151,10 +154,11 @@ done:
   return status;
 }
 
+/* *weight := the sum over links of the ranks that they reach. */
 static wr_status verify_step(const wr_graph *g, double damping, double jump, wr_rounding rounding, const double *ranks,
-                             const double *step, wr_verdict *verdict, double *allowance) {
+                             const double *step, wr_verdict *verdict, double *weight) {
   wr_status status;
-  double *flow = NULL, *length = NULL, *memory = NULL, change = 0, weight = 0;
+  double *flow = NULL, *length = NULL, *memory = NULL, change = 0;
   const double *sizes;
   block_facts *facts = NULL;
   TRY(wr_alloc(&flow, g->n, sizeof *flow, "verification"));
@@ -169,11 +173,10 @@ static wr_status verify_step(const wr_graph *g, double damping, double jump, wr_
     facts[b] = look_at_block(g, damping, jump, rounding, ranks, step, flow, sizes, length, b);
   for (int64_t b = 0; b < blocks_of(g->n); b++) {
     verdict->worst_row = fmax(verdict->worst_row, facts[b].worst);
-    change += facts[b].change, weight += facts[b].weight;
+    change += facts[b].change, *weight += facts[b].weight;
   }
   verdict->rows += g->n;
   verdict->measure = change;
-  *allowance = rounding.sum_unit * weight;
 done:
   wr_free(flow);
   wr_free(length);
@@ -212,23 +215,47 @@ done:
   return status;
 }
 
+/* What all parts have found; *weight, and of full verification the change, are sums. */
+static wr_status join_pages(wr_comm *comm, wr_verdict *verdict, double *weight) {
+  double sums[] = {*weight, verdict->measure};
+  PASS(wr_comm_sum_counts(comm, &verdict->rows, 1));
+  PASS(wr_comm_max(comm, &verdict->worst_row, 1));
+  PASS(wr_comm_sum(comm, sums, 2));
+  *weight = sums[0];
+  if (verdict->level == WR_VERIFY_FULL) verdict->measure = sums[1];
+  return WR_OK;
+}
+
+/* ranks: of a part, with those of other parts behind its own. */
+static wr_status verify_pages(const wr_graph *g, double damping, double jump, wr_rounding rounding, const double *ranks,
+                              const double *step, int64_t rows, wr_verdict *verdict, double *weight) {
+  wr_status status = WR_OK;
+  if (verdict->level == WR_VERIFY_FULL)
+    status = verify_step(g, damping, jump, rounding, ranks, step, verdict, weight);
+  else if (verdict->level == WR_VERIFY_SAMPLE)
+    status = verify_step_sample(g, damping, jump, rounding, ranks, step, rows < g->n ? rows : g->n, verdict);
+  if (verdict->level != WR_VERIFY_FULL) *weight = wr_graph_link_weight(g, ranks);
+  return wr_comm_agree(g->comm, status);
+}
+
 wr_status wr_verify_pagerank(const wr_graph *graph, double damping, double tolerance, int stop_on_change,
                              wr_rounding rounding, const double *ranks, const double *step, double device_change,
                              double dangling, wr_verified level, int64_t rows, wr_verdict *verdict) {
-  double allowance = 0, jump;
+  wr_status status;
+  double weight = 0, jump, *all = NULL;
   *verdict = (wr_verdict){.level = level, .measure = device_change};
   if (level == WR_VERIFY_OFF) return WR_OK;
-  PASS(teleported(graph, damping, ranks, dangling, verdict, &jump));
-  if (level == WR_VERIFY_FULL)
-    PASS(verify_step(graph, damping, jump, rounding, ranks, step, verdict, &allowance));
-  else if (level == WR_VERIFY_SAMPLE)
-    PASS(verify_step_sample(graph, damping, jump, rounding, ranks, step, rows < graph->n ? rows : graph->n, verdict));
-  if (level != WR_VERIFY_FULL) allowance = rounding.sum_unit * wr_graph_link_weight(graph, ranks);
-  verdict->limit =
-      (stop_on_change ? tolerance : (1 - damping) * tolerance) + 8 * rounding.unit + rounding.term_unit + allowance;
+  TRY(teleported(graph, damping, ranks, dangling, verdict, &jump));
+  if (graph->comm) TRY(wr_halo_extend(graph->links, ranks, &all));
+  TRY(verify_pages(graph, damping, jump, rounding, all ? all : ranks, step, rows, verdict, &weight));
+  if (graph->comm) TRY(join_pages(graph->comm, verdict, &weight));
+  verdict->limit = (stop_on_change ? tolerance : (1 - damping) * tolerance) + 8 * rounding.unit + rounding.term_unit +
+                   rounding.sum_unit * weight;
   verdict->multiplied_right = verdict->worst_row <= 1;
   verdict->met_tolerance = isfinite(verdict->measure) && verdict->measure <= verdict->limit;
-  return WR_OK;
+done:
+  wr_free(all);
+  return status;
 }
 
 /* An element of matrix from that of A: entry k, which is in row i. */

@@ -42,7 +42,8 @@ wr_rounding wr_rounding_of(const wr_env *env, const wr_plan *plan);
  * dangling: the mass of the dangling pages as the device summed it; it is checked with the bound of a sum with at
  * most 2048 + n / 512 additions in a chain. Row bound: (4 u + term_unit + 2^-52 + (length + 2) * sum_unit) * value.
  * Tolerance: an exact step changes r by at most (1 - d) t + 8 u + term_unit + sum_unit * sum_i (length of row i) r_i;
- * stop by change: t in place of (1 - d) t. */
+ * stop by change: t in place of (1 - d) t. Of a graph in parts each checks its own pages, ranks[n] and step[n], and the verdict
+ * is that of all; collective. */
 wr_status wr_verify_pagerank(const wr_graph *graph, double damping, double tolerance, int stop_on_change,
                              wr_rounding rounding, const double *ranks, const double *step, double device_change,
                              double dangling, wr_verified level, int64_t rows, wr_verdict *verdict);

@@ -6,6 +6,7 @@
 #include "config/memory.h"
 #include "data/generate.h"
 #include "io/binary_file.h"
+#include "spmv/parts/part_rows.h"
 #include "spmv/parts/partition.h"
 
 /* Where the rows of a part come from: their lengths are counted first, in equal slices, and then each part makes or reads its
@@ -102,11 +103,17 @@ done:
   return status;
 }
 
-static wr_status check_values(const row_source *source, const wr_csr *A) {
-  for (int64_t k = 0; A->val && k < A->nnz; k++)
-    if (!isfinite(A->val[k]))
-      return wr_fail(WR_EINPUT, "%s: a value in column %lld is not finite (%g)", source->name, (long long)A->col[k] + 1,
-                     A->val[k]);
+/* Row 0 of A is row `first`. */
+static wr_status check_values(const wr_part_options *o, int64_t first, const wr_csr *A) {
+  for (int64_t i = 0, k = 0; A->val && i < A->nrows; i++)
+    for (; k < A->row_ptr[i + 1]; k++) {
+      long long row = (long long)(first + i) + 1, column = (long long)A->col[k] + 1;
+      if (!isfinite(A->val[k]))
+        return wr_fail(WR_EINPUT, "entry (%lld, %lld) has the value %g, which is not finite", row, column, A->val[k]);
+      if (o->nonnegative && A->val[k] < 0)
+        return wr_fail(WR_EINPUT, "entry (%lld, %lld) has the weight %g; weights of edges are finite and not negative",
+                       row, column, A->val[k]);
+    }
   return WR_OK;
 }
 
@@ -127,7 +134,6 @@ static wr_status read_rows(const row_source *source, wr_comm *comm, int64_t firs
   if (status != WR_OK)
     status =
         wr_fail(status, "%s: of the rows from %lld on: %s", source->name, (long long)first + 1, wr_status_message());
-  if (status == WR_OK) status = check_values(source, *A);
   TRY(wr_comm_agree(comm, status));
 done:
   wr_free(row_ptr);
@@ -152,7 +158,7 @@ done:
   return status;
 }
 
-wr_status wr_part_source_load(const char *name, wr_comm *comm, int threads, wr_ledger *ledger, wr_csr **A,
+wr_status wr_part_source_load(const char *name, wr_comm *comm, const wr_part_options *o, wr_ledger *ledger, wr_csr **A,
                               wr_problem_facts *facts) {
   wr_status status;
   row_source source = {0};
@@ -160,7 +166,7 @@ wr_status wr_part_source_load(const char *name, wr_comm *comm, int threads, wr_l
   *A = NULL;
   wr_ledger_enter(ledger, WR_PHASE_READ);
   facts->source = name;
-  status = open_source(name, threads, &source);
+  status = open_source(name, o->threads, &source);
   if (status == WR_OK && source.n != source.ncols)
     status = wr_fail(WR_EINPUT, "%s: several processes take a square matrix, not %lld x %lld", name,
                      (long long)source.n, (long long)source.ncols);
@@ -169,13 +175,15 @@ wr_status wr_part_source_load(const char *name, wr_comm *comm, int threads, wr_l
   TRY(cut(&source, comm, starts));
   int64_t first = starts[comm->rank], end = starts[comm->rank + 1];
   if (source.is_generated)
-    TRY(wr_comm_agree(comm, wr_generate_rows(name, threads, first, end, A)));
+    TRY(wr_comm_agree(comm, wr_generate_rows(name, o->threads, first, end, A)));
   else
     TRY(read_rows(&source, comm, first, end, A));
-  wr_ledger_enter(ledger, WR_PHASE_ASSEMBLE);
-  TRY(wr_halo_make(comm, starts, NULL, *A));
+  TRY(wr_comm_agree(comm, check_values(o, first, *A)));
   snprintf(facts->kind, sizeof facts->kind, "%s %s", source.is_generated ? "generated" : "saved",
            (*A)->val ? "real" : "pattern");
+  wr_ledger_enter(ledger, WR_PHASE_ASSEMBLE);
+  if (o->transposed) TRY(wr_part_transpose(comm, starts, A));
+  TRY(wr_halo_make(comm, starts, NULL, *A));
   facts->bytes = source.is_generated ? 0 : source.file.text.size;
   facts->nrows = source.n, facts->ncols = source.ncols, facts->nnz = (*A)->halo->nnz_all;
   facts->has_values = (*A)->val != NULL;

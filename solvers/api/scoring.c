@@ -6,6 +6,8 @@
 #include "config/elements.h"
 #include "config/memory.h"
 #include "solvers/hub_order.h"
+#include "solvers/pagerank_parts.h"
+#include "spmv/parts/comm.h"
 
 void wr_scoring_complete(wr_scoring_options *options, wr_type type) {
   wr_pagerank_options *o = &options->iterate;
@@ -40,7 +42,10 @@ wr_status wr_scoring_finish(wr_graph *graph, wr_env *device) {
 wr_status wr_scoring_open(wr_scoring *r, const wr_scoring_options *options, const wr_graph *graph, wr_plan *plan,
                           wr_env *env) {
   *r = (wr_scoring){.options = *options, .graph = graph, .rounding = wr_rounding_of(env, plan)};
-  return wr_rank_open(&r->rank, graph, plan, env);
+  PASS(wr_rank_open(&r->rank, graph, plan, env));
+  r->rounding.term_unit = r->rank.iterated.term_unit;
+  if (r->rank.iterated.sum_unit > 0) r->rounding.sum_unit = r->rank.iterated.sum_unit;
+  return WR_OK;
 }
 
 void wr_scoring_close(wr_scoring *r) { wr_rank_close(&r->rank); }
@@ -61,7 +66,7 @@ wr_status wr_scoring_verify(wr_scoring *r, const double *x, wr_verified level, i
   double *step = NULL, change, dangling;
   *verdict = (wr_verdict){.level = level};
   if (level == WR_VERIFY_OFF) return WR_OK;
-  TRY(wr_alloc(&step, r->graph->n, sizeof *step, "verification"));
+  TRY(wr_comm_agree(r->graph->comm, wr_alloc(&step, r->graph->n, sizeof *step, "verification")));
   TRY(wr_pagerank_step(&r->rank.iterated, o, step, &change, &dangling));
   TRY(wr_verify_pagerank(r->graph, o->damping, r->allowed, o->stop_on_change, r->rounding, x, step, change, dangling,
                          level, rows, verdict));
@@ -71,8 +76,11 @@ done:
 }
 
 wr_status wr_scoring_normalise(const wr_scoring *r, double *x) {
-  if (wr_first_not_finite(x, r->graph->n) >= 0) return WR_OK; /* the outcome says non-finite */
-  return wr_pagerank_normalise(x, r->graph->n, &r->options.iterate, r->rounded);
+  const wr_graph *g = r->graph;
+  int64_t lost = wr_first_not_finite(x, g->n) >= 0;
+  PASS(wr_comm_max_counts(g->comm, &lost, 1));
+  if (lost) return WR_OK; /* the outcome says non-finite */
+  return wr_pagerank_normalise_part(g->comm, x, g->n, &r->options.iterate, r->rounded);
 }
 
 /* Links scatter into shared sums, which more threads do not make faster: 3 to 10 ns a page or link (16 threads of a Xeon,

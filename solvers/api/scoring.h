@@ -24,7 +24,8 @@ wr_plan_use wr_scoring_use(const wr_scoring_options *options);
 /* wr_graph_finish, behind the renumbering that pays on a device; NULL: on the host, whose methods need the pages' numbers. */
 wr_status wr_scoring_finish(wr_graph *graph, wr_env *device);
 
-/* A solve in progress. */
+/* A solve in progress. Where the graph is in parts, all functions below but close are collective, and vectors have the part's
+ * elements. */
 typedef struct wr_scoring {
   wr_ranking rank;
   wr_scoring_options options;

@@ -317,7 +317,7 @@ static wr_status solve_and_check(wr_comparison *c, int index, run_plans *plans, 
   TRY(wr_alloc_zeroed(&solve, 1, c->program->solve_size, "a solve"));
   if (count_sides(c) > 1) TRY(c->program->set_side(c->problem, 0));
   TRY(wr_comm_agree(c->comm, c->program->start(c->problem, c->settings, plans->plan, env, solve)));
-  if (plans->narrow) TRY(c->program->sweep_in(solve, plans->narrow, &plans->narrow_env));
+  if (plans->narrow) TRY(wr_comm_agree(c->comm, c->program->sweep_in(solve, plans->narrow, &plans->narrow_env)));
   if (c->program->precondition) {
     double begin = wr_clock();
     wr_ledger_enter(ledger, WR_PHASE_PREPARE);
@@ -429,7 +429,7 @@ static wr_status run_one(wr_comparison *c, int index) {
   status = wr_comm_agree(c->comm, status);
   run->fused_epilogue = (choice->backend->caps & WR_CAP_EPILOGUE) != 0 && c->comm == NULL;
   TRY(status);
-  if (c->settings->precision == WR_PRECISION_MIXED) TRY(prepare_narrow(c, choice, env, &plans));
+  if (c->settings->precision == WR_PRECISION_MIXED) TRY(wr_comm_agree(c->comm, prepare_narrow(c, choice, env, &plans)));
   wr_ledger_stop(&run->ledger);
   run->setup = run->ledger.seconds[WR_PHASE_PREPARE] - before;
   run->info = *wr_plan_get_info(plans.plan);

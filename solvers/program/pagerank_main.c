@@ -10,8 +10,8 @@
 #include "io/number.h"
 #include "io/vector_file.h"
 #include "solvers/api/scoring.h"
-#include "solvers/program/comm_mpi.h"
 #include "solvers/order.h"
+#include "solvers/program/comm_mpi.h"
 #include "solvers/program/need.h"
 #include "solvers/program/program.h"
 #include "solvers/program/sets.h"
@@ -19,6 +19,7 @@
 #include "solvers/report/report_text.h"
 #include "solvers/scores.h"
 #include "solvers/top.h"
+#include "spmv/parts/halo.h"
 
 typedef struct task {
   wr_graph graph;    /* the first member: functions that need no more take a task for it */
@@ -44,6 +45,14 @@ static void complete(wr_settings *s) {
   s->tolerance = options.iterate.tolerance, s->iterations = options.iterate.iterations;
 }
 
+static wr_status in_parts(wr_settings *s) {
+  if (s->ranking == WR_RANK_IDR || s->ranking == WR_RANK_GAUSS_SEIDEL)
+    return wr_fail(WR_EUNAVAILABLE, "--method %s is for one process: several have power and chebyshev",
+                   wr_rank_method_name((wr_rank_method)s->ranking));
+  if (s->stop == WR_STOP_ORDER) return wr_fail(WR_EUNAVAILABLE, "--stop order is for one process, not for several");
+  return WR_OK;
+}
+
 static double work(const wr_settings *s, int64_t nrows, int64_t nnz) {
   const wr_scoring_options options = options_of(s);
   double solves = s->seeds ? WR_SETS_EXPECTED : (double)s->repeat;
@@ -57,17 +66,24 @@ static wr_plan_use use_of(const wr_settings *s) {
   return use;
 }
 
+/* *v := the numbers of the file for A's rows; every process reads the file, and keeps those of its own. */
+static wr_status read_numbers(const char *path, const wr_vector_need *need, const wr_csr *A, double **v) {
+  PASS(wr_comm_agree(wr_csr_comm(A), wr_vector_read(path, need, v)));
+  if (A->halo) memmove(*v, *v + A->halo->first, (size_t)A->nrows * sizeof **v);
+  return WR_OK;
+}
+
 static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids, const wr_watch *watch,
                               wr_problem_facts *facts, void *of) {
   wr_status status = WR_OK;
-  wr_vector_need scores = {.n = A->nrows, .whose = "the graph's nodes", .ids = ids}, jumps = scores;
+  wr_vector_need scores = {.n = wr_csr_all_rows(A), .whose = "the graph's nodes", .ids = ids}, jumps = scores;
   double *teleport = NULL, *start = NULL;
   (void)watch, (void)facts;
   jumps.subset = 1;
   if (s->seeds) TRY(wr_sets_open(s, &jumps, &((task *)of)->sets));
-  if (s->personalize) TRY(wr_vector_read(s->personalize, &jumps, &teleport));
-  if (s->guess) TRY(wr_vector_read(s->guess, &scores, &start));
-  status = wr_graph_begin(A, s->edges == WR_EDGES_IN, teleport, start, of);
+  if (s->personalize) TRY(read_numbers(s->personalize, &jumps, A, &teleport));
+  if (s->guess) TRY(read_numbers(s->guess, &scores, A, &start));
+  status = wr_graph_begin(A, A->halo != NULL || s->edges == WR_EDGES_IN, teleport, start, of);
   teleport = start = NULL; /* the graph has taken them over */
 done:
   wr_free(teleport);
@@ -84,7 +100,7 @@ static wr_status finish(void *problem, wr_env *device, wr_problem_facts *facts) 
   while (facts->remark[used]) used++;
   snprintf(facts->remark + used, sizeof facts->remark - used, "%s%lld dangling %s%s", used ? "; " : "",
            (long long)graph->dangling, wr_plural(graph->dangling, "node", "nodes"),
-           graph->links->symmetric ? ", undirected" : "");
+           graph->links->symmetric || (graph->comm && graph->symmetric) ? ", undirected" : "");
   used = strlen(facts->remark);
   if (graph->order) snprintf(facts->remark + used, sizeof facts->remark - used, ", leaves in the order of their hubs");
   return WR_OK;
@@ -213,19 +229,28 @@ static void ranks_free(ranks *r) {
   wr_free(r->tied);
 }
 
-static wr_status find_ranks(const wr_graph *g, const wr_settings *s, const double *x, const wr_run *run, ranks *r) {
-  *r = (ranks){.count = s->top < g->n ? s->top + 1 : g->n,
+static wr_status find_ranks(const wr_graph *g, const wr_settings *s, const double *x, int64_t n, const wr_run *run,
+                            ranks *r) {
+  wr_status status;
+  double *score = NULL;
+  *r = (ranks){.count = s->top < n ? s->top + 1 : n,
                .bound = wr_run_counts(run) ? run->result.bound : (double)INFINITY};
   r->gap = wr_order_gap(r->bound);
-  PASS(wr_alloc(&r->best, r->count, sizeof *r->best, "the best nodes"));
-  PASS(wr_alloc_zeroed(&r->tied, r->count, sizeof *r->tied, "ties of nodes"));
-  wr_top(x, g->n, r->count, r->best);
-  return wr_order_find(g, x, r->best, s->top, r->gap, r->tied, &r->order);
+  TRY(wr_alloc(&r->best, r->count, sizeof *r->best, "the best nodes"));
+  TRY(wr_alloc_zeroed(&r->tied, r->count, sizeof *r->tied, "ties of nodes"));
+  wr_top(x, n, r->count, r->best);
+  if (g->comm == NULL) return wr_order_find(g, x, r->best, s->top, r->gap, r->tied, &r->order);
+  TRY(wr_alloc(&score, r->count, sizeof *score, "the best scores")); /* nodes with the same links may be in other parts */
+  for (int64_t k = 0; k < r->count; k++) score[k] = x[r->best[k]];
+  r->order = wr_order_of(score, n, s->top, r->gap, NULL);
+done:
+  wr_free(score);
+  return status;
 }
 
-static wr_status find_order(void *problem, const wr_settings *s, const double *x, wr_run *run) {
+static wr_status find_order(void *problem, const wr_settings *s, const double *x, int64_t n, wr_run *run) {
   ranks r;
-  wr_status status = find_ranks(problem, s, x, run, &r);
+  wr_status status = find_ranks(problem, s, x, n, run, &r);
   if (status == WR_OK) run->order = (wr_run_order){1, r.order.ranks, r.order.proven, r.order.ties};
   ranks_free(&r);
   return status;
@@ -328,7 +353,7 @@ static wr_status present(wr_writer *out, void *problem, const wr_settings *s, co
   ranks r;
   if (s->top_format != WR_TOP_TABLE && !out->is_html) return write_top(out->file, s, ids, x, n);
   if (s->top == 0) return WR_OK;
-  wr_status status = find_ranks(problem, s, x, run, &r);
+  wr_status status = find_ranks(problem, s, x, n, run, &r);
   int width = status == WR_OK ? node_width(ids, n, &r) : 0, left = ids->names != NULL; /* names stand on the left */
   wr_writer_gap(out);
   if (out->is_html)
@@ -374,6 +399,7 @@ int main(int argc, char **argv) {
       .text = &wr_pagerank_text,
       .begin_parts = wr_comm_mpi_begin,
       .end_parts = wr_comm_mpi_end,
+      .in_parts = in_parts,
       .options = wr_pagerank_table,
       .measure = WR_MEASURE_L1_ERROR,
       .nonnegative = 1,

@@ -233,7 +233,9 @@ static wr_status prepare_problem(job *j) {
   wr_watch watch;
   if (j->program->nonnegative && s->duplicates == 1) how.duplicates = WR_DUPLICATES_ONCE;
   if (j->comm) {
-    TRY(wr_part_source_load(j->operand, j->comm, omp_get_max_threads(), &j->ledger, &j->A, &j->facts));
+    const wr_part_options part = {.threads = how.threads, .nonnegative = how.nonnegative,
+                                  .transposed = how.nonnegative && s->edges == WR_EDGES_OUT};
+    TRY(wr_part_source_load(j->operand, j->comm, &part, &j->ledger, &j->A, &j->facts));
     j->ids = (wr_ids){.count = j->facts.nrows, .first = 1};
   } else {
     TRY(wr_source_load(j->operand, &how, &j->ledger, &j->A, &j->facts));
@@ -348,7 +350,8 @@ static void keep_first(wr_error *first, wr_status status) {
 /* The best nodes for other programs, on standard output. */
 static wr_status write_excerpt(job *j) {
   const wr_comparison *c = &j->comparison;
-  if (j->settings.top_format == WR_TOP_TABLE || c->answer == NULL || j->program->present == NULL) return WR_OK;
+  if (j->settings.top_format == WR_TOP_TABLE || c->answer == NULL || j->program->present == NULL || !is_first(j))
+    return WR_OK;
   if (wr_first_not_finite(c->answer, c->answer_n) >= 0) return WR_OK; /* as in write_answer */
   wr_writer text = {.file = stdout};
   PASS(j->program->present(&text, j->problem, &j->settings, &j->ids, c->answer, c->answer_n, &c->runs[c->answer_run]));
@@ -370,16 +373,16 @@ static wr_status collect_parts(job *j) {
   return comm->ops->gather(comm, "facts about parts", &mine, sizeof mine, j->facts.parts);
 }
 
-/* c->answer := that of all parts, in part 0. */
+/* c->answer := that of all parts, in part 0; elsewhere none, if all is needed. */
 static wr_status collect_answer(job *j) {
   wr_status status = WR_OK;
   wr_comparison *c = &j->comparison;
   double *all = NULL;
-  if (j->comm == NULL || j->settings.output == NULL || c->answer == NULL) return WR_OK;
+  int is_needed = j->settings.output != NULL || (j->program->present && j->settings.top > 0);
+  if (j->comm == NULL || !is_needed || c->answer == NULL) return WR_OK;
   if (is_first(j)) status = wr_alloc(&all, j->facts.nrows, sizeof *all, j->program->values);
   TRY(wr_comm_agree(j->comm, status));
   TRY(wr_comm_collect(j->comm, c->answer, c->answer_n, all));
-  if (!is_first(j)) return WR_OK;
   wr_free(c->answer);
   c->answer = all, c->answer_n = j->facts.nrows, all = NULL;
 done:
@@ -560,14 +563,14 @@ static wr_status work(job *j) {
   wr_process_catch_signals(); /* the iterate of an interrupted solve is written */
   TRY(wr_compare(c));
   j->facts.interrupted = *c->interrupted != 0;
-  if (c->answer && j->program->find_order && has_json(j))
-    TRY(j->program->find_order(j->problem, &j->settings, c->answer, &c->runs[c->answer_run]));
+  TRY(collect_parts(j));
+  TRY(collect_answer(j));
+  if (c->answer && j->program->find_order && has_json(j) && is_first(j))
+    TRY(j->program->find_order(j->problem, &j->settings, c->answer, c->answer_n, &c->runs[c->answer_run]));
   wr_ledger_enter(&j->ledger, WR_PHASE_CALIBRATE);
   if (j->comm == NULL && advise(j) != WR_OK) /* without memory for it there is no advice; the answer is still written */
     for (int k = 0; k < c->count; k++) j->runs[k].advice = (wr_advice){.seen = ""};
   wr_ledger_stop(&j->ledger);
-  TRY(collect_parts(j));
-  TRY(collect_answer(j));
   wr_error first = {0};
   keep_first(&first, write_all(j));
   keep_first(&first, report(j)); /* an answer that could not be written is still shown */

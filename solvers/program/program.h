@@ -67,8 +67,8 @@ typedef struct wr_program {
   wr_status (*check)(void *problem, const wr_settings *settings, const wr_ids *ids, wr_certificate *certificate);
   /* Distance of two answers, as reports give it. */
   double (*difference)(const double *a, const double *b, int64_t n);
-  /* run->order := how far the order of its answer x is proven; NULL: it has none. */
-  wr_status (*find_order)(void *problem, const wr_settings *settings, const double *x, wr_run *run);
+  /* run->order := how far the order of its answer x[n] is proven; NULL: it has none. Of parts: n is all, in one of them. */
+  wr_status (*find_order)(void *problem, const wr_settings *settings, const double *x, int64_t n, wr_run *run);
   /* Prints an excerpt of this run's answer (the best pages) with the ids of its elements; may be NULL. Where
    * settings->top_format asks for another form than the report's, a text gets the excerpt alone, for other programs. */
   wr_status (*present)(wr_writer *out, void *problem, const wr_settings *settings, const wr_ids *ids, const double *x,

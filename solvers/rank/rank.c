@@ -299,8 +299,9 @@ static wr_status watch(parts *g) {
 static wr_status choose(parts *g) {
   const wr_pagerank_options *o = g->options;
   int few = WR_RANK_LOOK / 2, is_symmetric = g->rank->iterated.graph->symmetric && o->start == NULL;
-  int watches =
-      !is_symmetric && o->order == 0 && o->iterations > few && (is_on_host(g) || o->damping >= WR_RANK_LARGE_DAMPING);
+  int is_part = g->rank->iterated.graph->comm != NULL;
+  int watches = !is_symmetric && !is_part && o->order == 0 && o->iterations > few &&
+                (is_on_host(g) || o->damping >= WR_RANK_LARGE_DAMPING);
   g->method = is_symmetric ? WR_RANK_CHEBYSHEV : WR_RANK_POWER;
   PASS(run_steps(g, is_symmetric ? WR_PAGERANK_CHEBYSHEV : WR_PAGERANK_POWER, o->start, watches ? few : o->iterations,
                  &g->shown));
@@ -309,6 +310,8 @@ static wr_status choose(parts *g) {
     say_choice(g, "chebyshev, as each link has its mirror image");
   else if (o->order > 0)
     say_choice(g, "power, whose iterates are reviewed until the order is proven");
+  else if (is_part)
+    say_choice(g, "power, as several processes know no other method for links that go one way");
   else if (o->iterations <= few)
     say_choice(g, "power, as other methods take more than %d iterations", few);
   else if (!watches)
@@ -335,6 +338,8 @@ wr_status wr_rank_solve(wr_ranking *rank, wr_rank_method method, const wr_pagera
   WR_REFUSE_IF(!is_method(method), "method is %d", (int)method);
   WR_NEED_OK(wr_pagerank_check(o, __func__));
   WR_NEED(result);
+  if (rank->iterated.graph->comm && (method == WR_RANK_IDR || method == WR_RANK_GAUSS_SEIDEL))
+    return wr_fail(WR_EUNAVAILABLE, "the method %s is for a graph that is whole, not for a part of one", names[method]);
   if (method == WR_RANK_CHEBYSHEV && !rank->iterated.graph->symmetric)
     return wr_fail(WR_EUSAGE, "the method chebyshev needs a graph whose links have a mirror image of the same weight");
   parts g = {.rank = rank, .options = o, .monitor = monitor ? monitor : &none, .result = result, .method = method};

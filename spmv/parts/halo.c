@@ -258,3 +258,24 @@ done:
   if (status != WR_OK) wr_free(*extended), *extended = NULL;
   return status;
 }
+
+/* The numbers of the halo travel the way back. */
+wr_status wr_halo_sum(const wr_csr *A, double *v) {
+  wr_status status = WR_OK;
+  wr_halo *h = A->halo;
+  wr_comm *comm = h->comm;
+  double *received = NULL;
+  int64_t *counts = NULL, at = 0;
+  status = wr_alloc(&counts, 2 * comm->size, sizeof *counts, "sums of columns");
+  TRY(wr_comm_agree(comm, status));
+  for (int r = 0; r < comm->size; r++) counts[r] = h->from[r + 1] - h->from[r];
+  TRY(wr_comm_swap(comm, "sums of columns", v + h->own, counts, sizeof *v, &received, counts + comm->size));
+  for (int r = 0; r < comm->size; at += counts[comm->size + r], r++)
+    for (int64_t k = 0; k < counts[comm->size + r]; k++) v[h->whole ? k : h->send[h->to[r] + k]] += received[at + k];
+  TRY(wr_halo_begin(h, v, sizeof *v, v + h->own));
+  TRY(wr_halo_end(h));
+done:
+  wr_free(received);
+  wr_free(counts);
+  return status;
+}

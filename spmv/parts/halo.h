@@ -66,9 +66,14 @@ wr_status wr_halo_end(wr_halo *halo);
 /* *extended := x[A->nrows] with its halo behind it, [A->ncols], for wr_free; if A is whole, a copy. Collective. WR_ENOMEM */
 wr_status wr_halo_extend(const wr_csr *A, const double *x, double **extended);
 
-/* Whether all of the matrix, of which A is a part, may be positive definite, as wr_is_symmetric_positive says it of one that
- * is whole. Collective. WR_ENOMEM */
+/* v[A->ncols] has a number for each column of the part: it becomes the sum of what all parts have for the same column of the
+ * whole, added by rank. So sums over the columns of a part become sums over columns of the whole. Collective. WR_ENOMEM */
+wr_status wr_halo_sum(const wr_csr *A, double *v);
+
+/* Whether all of the matrix, of which A is a part, may be positive definite, or is symmetric, as wr_is_symmetric_positive and
+ * wr_is_symmetric say it of one that is whole. Collective. WR_ENOMEM */
 wr_status wr_halo_is_symmetric_positive(const wr_csr *A, int *is);
+wr_status wr_halo_is_symmetric(const wr_csr *A, int *is);
 
 WR_C_END
 #endif

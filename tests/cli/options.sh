@@ -22,6 +22,7 @@ no-resident - yes flag
 tolerance t 1e-6 plain
 max-iterations n 7 plain
 check-every - 5 plain
+patience - 2.5 plain
 time-limit - 2.5 plain
 guess x $vector quoted
 output o $work/unwritten quoted
@@ -46,8 +47,7 @@ duplicates - sum plain
 seeds - $work/graph.el quoted
 top - 3 plain
 stop - change plain"
-bicgstab_options="patience - 2.5 plain
-rhs-file b $vector quoted
+bicgstab_options="rhs-file b $vector quoted
 rhs - random:7 quoted
 precond - ilu0:order=given quoted
 method - idr plain

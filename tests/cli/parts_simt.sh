@@ -1,6 +1,6 @@
 #!/bin/sh
-# Two processes of bicgstab over MPI, each with a card of its own, which is the CPU: backends of a GPU in parts. The answers are
-# checked by one process.
+# Two processes of bicgstab, two and three of pagerank over MPI, each with a card of its own, which is the CPU: backends of a GPU
+# in parts. The answers are checked by one process.
 # Needs: programs simt-mpi
 . tests/cli/lib.sh
 
@@ -34,6 +34,20 @@ solves --precond ilu0 gen:stencil:n=8,convection=0
 run 0 bicgstab -q --check "$work/x.mtx" gen:stencil:n=8,convection=0
 solves -k merbit --method idr gen:saddle:n=6
 run 0 bicgstab -q --check "$work/x.mtx" gen:saddle:n=6
+
+ranks() { # processes, options of both..., matrix
+  processes=$1
+  shift
+  rm -f "$work/x.mtx"
+  call 0 env WR_SIMT="replay=off,devices=$processes" timeout 120 "$launcher" --allow-run-as-root --oversubscribe \
+    -n "$processes" "$BUILD/simt/pagerank" -d cuda -q -k $backend -o "$work/x.mtx" "$@"
+  says_nothing pagerank
+  run 0 pagerank -q --check "$work/x.mtx" "$@"
+}
+for backend in csr_thread merbit; do ranks 2 gen:web:n=500; done
+backend=lane_csr
+ranks 3 gen:rmat:scale=7,degree=6 -p f32
+ranks 2 gen:road:side=20
 
 # Fewer cards than processes.
 export WR_SIMT=replay=off

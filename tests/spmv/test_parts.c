@@ -1,11 +1,14 @@
 /* Matrices in parts, which are threads here: the cuts, columns and halos, also beyond 2^32 rows, multiplies by every backend of
- * the host, sums, symmetry, and errors of one part. Numbers are small integers, so that all sums are exact in any order. */
+ * the host, transposing, sums, symmetry, and errors of one part. Numbers are small integers, so that all sums are exact in any
+ * order. */
 #define _DEFAULT_SOURCE /* pthread_barrier_t */
 #include <stdlib.h>
 
 #include "config/hash.h"
 #include "config/memory.h"
+#include "spmv/matrix/matrix_facts.h"
 #include "spmv/parts/halo.h"
+#include "spmv/parts/part_rows.h"
 #include "spmv/parts/partition.h"
 #include "spmv/spmv.h"
 #include "tests/check.h"
@@ -48,7 +51,7 @@ typedef struct scene {
   const double *x;
   double *y, sums[MOST_PARTS][2];
   int64_t wrong[MOST_PARTS], whole[MOST_PARTS];
-  int symmetric[MOST_PARTS];
+  int symmetric[MOST_PARTS], positive[MOST_PARTS];
   wr_status status[MOST_PARTS];
   char message[MOST_PARTS][200];
 } scene;
@@ -96,7 +99,8 @@ static void look(wr_comm *comm, void *context) {
   s->status[comm->rank] = take_rows(comm, s, starts, &part);
   if (s->status[comm->rank] != WR_OK) return;
   s->wrong[comm->rank] = count_wrong(s, part), s->whole[comm->rank] = part->halo->whole;
-  s->status[comm->rank] = wr_halo_is_symmetric_positive(part, &s->symmetric[comm->rank]);
+  s->status[comm->rank] = wr_halo_is_symmetric_positive(part, &s->positive[comm->rank]);
+  if (s->status[comm->rank] == WR_OK) s->status[comm->rank] = wr_halo_is_symmetric(part, &s->symmetric[comm->rank]);
   if (wr_halo_extend(part, s->x + (part->halo->first - s->offset), &x) != WR_OK) s->wrong[comm->rank]++;
   for (int64_t j = 0; x && j < part->ncols; j++)
     s->wrong[comm->rank] += x[j] != s->x[wr_csr_column_number(part, j) - s->offset];
@@ -204,8 +208,10 @@ static void test_multiply(void) {
   }
 }
 
-/* A chain of N rows, 2 on the diagonal and -1 beside it; one element changed. */
-static int is_positive_with(int64_t row, int64_t column, double value, int size) {
+typedef enum kind { GENERAL, SYMMETRIC, POSITIVE } kind;
+
+/* Of a chain of N rows, 2 on the diagonal and -1 beside it; one element changed. */
+static kind kind_with(int64_t row, int64_t column, double value, int size) {
   wr_csr *A = NULL;
   int64_t count = 0;
   double x[N] = {0};
@@ -219,22 +225,99 @@ static int is_positive_with(int64_t row, int64_t column, double value, int size)
   A->val[wr_csr_find(A, row, column)] = value;
   scene s = {.A = A, .x = x};
   in_parts(size, look, &s);
-  for (int r = 0; r < size; r++) CHECK(s.status[r] == WR_OK && s.symmetric[r] == s.symmetric[0]);
+  for (int r = 0; r < size; r++)
+    CHECK(s.status[r] == WR_OK && s.symmetric[r] == s.symmetric[0] && s.positive[r] == s.positive[0]);
+  CHECK(s.symmetric[0] == wr_is_symmetric(A) && s.positive[0] == wr_is_symmetric_positive(A));
   wr_csr_free(A);
-  return s.symmetric[0];
+  return s.positive[0] ? POSITIVE : s.symmetric[0] ? SYMMETRIC : GENERAL;
 }
 
 static void test_symmetry(void) {
   CASE("symmetry");
   for (int size = 1; size <= 4; size++) {
-    CHECK(is_positive_with(0, 0, 2, size) == 1);
-    CHECK(is_positive_with(N / 2, N / 2, 0, size) == 0);
-    CHECK(is_positive_with(N / 4, N / 4, -2, size) == 0);
-    CHECK(is_positive_with(17, 18, -1 - 1e-13, size) == 1); /* but for rounding */
+    CHECK(kind_with(0, 0, 2, size) == POSITIVE);
+    CHECK(kind_with(17, 18, -1 - 1e-13, size) == POSITIVE); /* but for rounding */
+    CHECK(kind_with(N / 2, N / 2, 0, size) == SYMMETRIC);
+    CHECK(kind_with(N / 4, N / 4, -2, size) == SYMMETRIC);
     for (int64_t i = 0; i + 1 < N; i += i % 250 > 245 || i % 250 < 3 ? 1 : 30) { /* the parts meet near 250, 500, 750 */
-      CHECKF(is_positive_with(i, i + 1, -2, size) == 0, "row %lld, %d parts", (long long)i, size);
-      CHECKF(is_positive_with(i + 1, i, 0, size) == 0, "row %lld, %d parts", (long long)i, size);
+      CHECKF(kind_with(i, i + 1, -2, size) == GENERAL, "row %lld, %d parts", (long long)i, size);
+      CHECKF(kind_with(i + 1, i, 0, size) == GENERAL, "row %lld, %d parts", (long long)i, size);
     }
+  }
+}
+
+/* ---- the transposed matrix ---- */
+
+/* Rows of this part, of equal slices, without a halo. */
+static wr_status take_slice(const wr_comm *comm, const wr_csr *A, int64_t *starts, wr_csr **part) {
+  for (int r = 0; r <= comm->size; r++) starts[r] = wr_partition_slice(N, r, comm->size);
+  int64_t first = starts[comm->rank], rows = starts[comm->rank + 1] - first, entry = A->row_ptr[first];
+  PASS(wr_csr_create(rows, N, A->row_ptr[first + rows] - entry, A->val != NULL, part));
+  for (int64_t i = 0; i <= rows; i++) (*part)->row_ptr[i] = A->row_ptr[first + i] - entry;
+  memcpy((*part)->col, A->col + entry, (size_t)(*part)->nnz * sizeof *A->col);
+  if (A->val) memcpy((*part)->val, A->val + entry, (size_t)(*part)->nnz * sizeof *A->val);
+  return WR_OK;
+}
+
+/* s->x: the sums over the columns of s->A, which is the transposed matrix. */
+static wr_status transpose_part(wr_comm *comm, scene *s, const wr_csr *before, wr_csr **part, double **sums) {
+  int64_t starts[MOST_PARTS + 1], most;
+  PASS(take_slice(comm, before, starts, part));
+  PASS(wr_part_transpose(comm, starts, part));
+  most = (*part)->nrows + (*part)->nnz;
+  PASS(wr_comm_max_counts(comm, &most, 1));
+  s->whole[comm->rank] = most;
+  PASS(wr_halo_make(comm, starts, NULL, *part));
+  s->wrong[comm->rank] = s->A->val ? count_wrong(s, *part) : wr_csr_check(*part) != WR_OK;
+  PASS(wr_alloc_zeroed(sums, (*part)->ncols, sizeof **sums, "sums"));
+  for (int64_t k = 0; k < (*part)->nnz; k++) (*sums)[(*part)->col[k]] += (*part)->val ? (*part)->val[k] : 1;
+  PASS(wr_halo_sum(*part, *sums));
+  for (int64_t j = 0; j < (*part)->ncols; j++)
+    s->wrong[comm->rank] += (*sums)[j] != s->x[wr_csr_column_number(*part, j)];
+  return WR_OK;
+}
+
+typedef struct turning {
+  scene s;
+  const wr_csr *before;
+} turning;
+
+static void transpose(wr_comm *comm, void *context) {
+  turning *t = context;
+  wr_csr *part = NULL;
+  double *sums = NULL;
+  t->s.status[comm->rank] = transpose_part(comm, &t->s, t->before, &part, &sums);
+  wr_csr_free(part);
+  wr_free(sums);
+}
+
+/* Also patterns; a matrix of which all entries are in one column, so that most parts have none; and cuts of equal work. */
+static void test_transpose(void) {
+  CASE("transposing");
+  for (int shapes = BAND; shapes <= ALONE + 2; shapes++) {
+    wr_csr *A = whole_matrix(shapes > ALONE ? SCATTERED : (shape)shapes), *T = NULL;
+    double x[N] = {0}, *values = A->val;
+    if (shapes == ALONE + 1) A->val = NULL;
+    if (shapes == ALONE + 2) {
+      for (int64_t i = 0; i < N; i++) A->row_ptr[i + 1] = i + 1, A->col[i] = 3;
+      A->nnz = N;
+    }
+    CHECK_OK(wr_csr_transpose(A, &T));
+    for (int64_t i = 0; i < N; i++)
+      for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) x[i] += A->val ? A->val[k] : 1;
+    for (int size = 1; size <= 7; size += 2) {
+      turning t = {.s = {.A = T, .x = x}, .before = A};
+      in_parts(size, transpose, &t);
+      for (int r = 0; r < size; r++) {
+        CHECKF(t.s.status[r] == WR_OK && t.s.wrong[r] == 0, "shape %d, part %d of %d: %lld wrong", shapes, r, size,
+               (long long)t.s.wrong[r]);
+        int64_t most = shapes == ALONE + 2 ? 2 * N : (N + T->nnz) / size + 200; /* a row and its entries more */
+        CHECKF(t.s.whole[r] <= most, "shape %d: a part of %lld steps", shapes, (long long)t.s.whole[r]);
+      }
+    }
+    A->val = values;
+    wr_csr_free(A);
+    wr_csr_free(T);
   }
 }
 
@@ -324,5 +407,6 @@ int main(void) {
   test_columns();
   test_multiply();
   test_symmetry();
+  test_transpose();
   return wr_test_report("test_parts");
 }

@@ -1,0 +1,22 @@
+/* Rows of a matrix whose entries lie in other parts: each part sends every entry once, to the part that owns its row. Rows and
+ * columns have their numbers in the whole, which has at most WR_MAX_INDEX of each. All functions are collective, and after an
+ * error all parts have the same one. */
+#ifndef WR_PART_ROWS_H
+#define WR_PART_ROWS_H
+
+#include "spmv/matrix/csr.h"
+#include "spmv/parts/comm.h"
+
+WR_C_BEGIN
+
+/* Of n rows this part has row_ptr[i + 1] - row_ptr[i] entries of row i, row_ptr[n + 1]. starts[size + 1] := cuts of equal work,
+ * as wr_partition_cut makes them, by the entries of all parts. WR_EUSAGE: fewer rows than parts; WR_ENOMEM. */
+wr_status wr_part_cut(wr_comm *comm, int64_t n, const int64_t *row_ptr, int64_t *starts);
+
+/* *A is rows [starts[rank], starts[rank + 1]) of a square matrix, with columns of the whole. It is freed and replaced by this
+ * part's rows of the transposed matrix, and starts[size + 1] by the cuts of these, of equal work. WR_EUSAGE: fewer rows than
+ * parts; WR_ENOMEM. After an error *A is NULL. */
+wr_status wr_part_transpose(wr_comm *comm, int64_t *starts, wr_csr **A);
+
+WR_C_END
+#endif
