@@ -221,7 +221,8 @@ $(foreach bench,$(BENCHES),$(eval $(call program,$(bench),$(bench:$(BUILD)/bench
 $(foreach bench,$(CUDA_BENCHES),$(eval $(call program,$(bench),$(bench:$(BUILD)/bench/%=tests/bench/%.cu))))
 $(CUDA_BENCHES): private LDLIBS += -lcublas
 
-$(MPI_PROGRAMS): private LDLIBS += $(FOUND_MPI_LIBRARIES)
+# The id tells parts of different builds apart.
+$(MPI_PROGRAMS): private LDLIBS += $(FOUND_MPI_LIBRARIES) -Wl,--build-id=sha1
 
 # The parsers' fuzz targets against libFuzzer, for `make fuzz`. Kernels are no parsers, and clang takes minutes over one of them
 # with all these sanitizers.
@@ -274,7 +275,7 @@ $(foreach main,$(SIMT_KERNEL_MAINS),$(eval $(call simt_program,$(call simt_test,
 
 $(foreach program,$(SIMT_MPI_PROGRAMS),$(eval $(call simt_program,$(program),\
   $(call objects_of,$(program:$(SIMT)/%-mpi=solvers/program/%_main.c) $(COMM_MPI)))))
-$(SIMT_MPI_PROGRAMS): private LDLIBS += $(FOUND_MPI_LIBRARIES)
+$(SIMT_MPI_PROGRAMS): private LDLIBS += $(FOUND_MPI_LIBRARIES) -Wl,--build-id=sha1
 
 .PHONY: simt simt-programs simt-mpi
 simt-programs: $(SIMT_PROGRAMS)

@@ -1,11 +1,15 @@
-#define _DEFAULT_SOURCE /* sched_yield */
+#define _GNU_SOURCE /* dl_iterate_phdr, sched_yield */
 #include "solvers/program/comm_mpi.h"
 
+#include <link.h>
 #include <mpi.h>
 #include <sched.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "config/defaults.h"
 #include "config/memory.h"
+#include "config/version.h"
 #include "solvers/report/ledger.h"
 #include "solvers/report/run.h"
 
@@ -96,6 +100,55 @@ static wr_status end(wr_comm *comm, const char *what) {
 
 static const wr_comm_ops mpi = {.name = "MPI", .gather = gather, .begin = begin, .end = end};
 
+/* What a part is made of. The linker computes the id from all that the program consists of; zeros: it has made none. */
+typedef struct part_build {
+  char version[32];
+  unsigned char id[32];
+} part_build;
+
+static size_t padded(size_t bytes) { return (bytes + 3) & ~(size_t)3; }
+
+/* Of the first object, which is the program itself: finds the note of type NT_GNU_BUILD_ID, of the name "GNU". */
+static int find_id(struct dl_phdr_info *object, size_t size, void *of) {
+  part_build *build = of;
+  (void)size;
+  for (int k = 0; k < object->dlpi_phnum; k++) {
+    const ElfW(Phdr) *segment = &object->dlpi_phdr[k];
+    const char *at = (const char *)(object->dlpi_addr + segment->p_vaddr), *end = at + segment->p_memsz;
+    ElfW(Nhdr) note;
+    if (segment->p_type != PT_NOTE) continue;
+    while ((size_t)(end - at) > sizeof note) {
+      memcpy(&note, at, sizeof note);
+      const char *name = at + sizeof note, *id = name + padded(note.n_namesz);
+      if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && memcmp(name, "GNU", 4) == 0)
+        memcpy(build->id, id, note.n_descsz < sizeof build->id ? note.n_descsz : sizeof build->id);
+      at = id + padded(note.n_descsz);
+    }
+  }
+  return 1;
+}
+
+/* Builds may differ in the calls that parts make, and in the bits by which they decide. */
+static wr_status compare_builds(wr_comm *comm) {
+  wr_status status;
+  part_build mine = {{0}, {0}}, *all = NULL;
+  snprintf(mine.version, sizeof mine.version, "%s", wr_version());
+  (void)dl_iterate_phdr(find_id, &mine);
+  TRY(wr_alloc(&all, comm->size, sizeof *all, "builds of parts"));
+  TRY(gather(comm, "a comparison of builds", &mine, sizeof mine, all));
+  for (int r = 1; r < comm->size; r++) {
+    if (memcmp(&all[r], &all[0], sizeof *all) == 0) continue;
+    TRY(wr_fail(WR_EUNAVAILABLE,
+                "parts 1 and %d are different builds (versions %.31s and %.31s, ids %02x%02x%02x%02x and "
+                "%02x%02x%02x%02x): start the same program everywhere",
+                r + 1, all[0].version, all[r].version, all[0].id[0], all[0].id[1], all[0].id[2], all[0].id[3],
+                all[r].id[0], all[r].id[1], all[r].id[2], all[r].id[3]));
+  }
+done:
+  wr_free(all);
+  return status;
+}
+
 wr_status wr_comm_mpi_begin(char **argv, wr_comm **out) {
   wr_status status;
   int level, size;
@@ -124,7 +177,8 @@ wr_status wr_comm_mpi_begin(char **argv, wr_comm **out) {
   MPI_Comm_dup(MPI_COMM_WORLD, &s->ending);
   MPI_Comm_set_errhandler(s->world, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(s->ending, MPI_ERRORS_RETURN);
-  *out = comm;
+  *out = comm; /* also where the builds differ: all parts end together */
+  TRY(compare_builds(comm));
 done:
   return status;
 }

@@ -7,7 +7,8 @@
 #include "spmv/parts/comm.h"
 
 /* *comm := the parts of this program, if mpirun or the like has started several processes of it; NULL: it runs alone.
- * WR_EUNAVAILABLE: it was started so, and there is no program NAME-mpi beside it. argv: of main. Called once, first of all. */
+ * WR_EUNAVAILABLE: it was started so, and there is no program NAME-mpi beside it; or the parts are of different builds, and
+ * there is a *comm, by which all of them end. argv: of main. Called once, first of all. */
 wr_status wr_comm_mpi_begin(char **argv, wr_comm **comm);
 
 /* Called once, at the end of main, whether or not the part has failed. code: the exit code of this part. say, if not NULL, is

@@ -106,6 +106,14 @@ cp "$work/web.wrm" "$work/bad.wrm"
 printf '\377' | dd of="$work/bad.wrm" bs=1 seek=40000 conv=notrunc 2>"$work/dd"
 together 3 3 "$work/bad.wrm"
 one_sentence 'bad.wrm: damaged: the checksum of its column indices differs'
+
+# Parts of different builds: another program is one.
+call 4 timeout 120 "$launcher" --allow-run-as-root --oversubscribe -n 2 "$BUILD/pagerank" -q gen:web:n=100 : \
+  -n 1 "$BUILD/bicgstab" -q gen:web:n=100
+says "$err" 'parts 1 and 3 are different builds (versions'
+[ "$(grep -c 'different builds' "$err")" = 1 ]
+expect 'not exactly one process says why'
+
 together 2 3 -n 2 gen:web:n=2000
 says "$out" 'not converged (max-iterations) after 2 iterations'
 

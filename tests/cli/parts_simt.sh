@@ -1,6 +1,6 @@
 #!/bin/sh
-# Two processes of bicgstab, two and three of pagerank over MPI, each with a card of its own, which is the CPU: backends of a GPU
-# in parts. The answers are checked by one process.
+# Two processes of bicgstab, two and three of pagerank over MPI, each with a card of its own, which is the CPU: backends of a
+# GPU in parts. The answers are checked by one process.
 # Needs: programs simt-mpi
 . tests/cli/lib.sh
 
