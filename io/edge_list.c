@@ -28,6 +28,7 @@ typedef struct edge_reader {
   wr_text text;
   int is_csv;
   wr_edge_choice choice;
+  const wr_read_share *share; /* or NULL */
   wr_edge_format format;
   int64_t body; /* where the first edge begins in the text */
   wr_text_parts parts;
@@ -353,7 +354,7 @@ done:
 
 static wr_status begin_rooms(edge_reader *r) {
   uint64_t key[2];
-  PASS(wr_text_parts_cut(&r->text, r->body, LONGEST_PART, &r->parts, r->triplets));
+  PASS(wr_text_parts_cut(&r->text, r->body, LONGEST_PART, r->share, &r->parts, r->triplets));
   PASS(wr_alloc_zeroed(&r->ids, r->parts.count, sizeof *r->ids, "the parts of a file"));
   PASS(wr_alloc_zeroed(&r->thread, r->parts.count, sizeof *r->thread, "the parts of a file"));
   PASS(wr_alloc_zeroed(&r->rooms, r->parts.threads, sizeof *r->rooms, "the parts of a file"));
@@ -389,6 +390,8 @@ static wr_status parse_text(edge_reader *r) {
   int threads = r->parts.threads;
   PASS(begin_rooms(r));
   wr_text_parts_parse(&r->text, r->format.separator == 0 ? &lines_format : &records_format, r, &r->parts);
+  if (r->spans && r->share)
+    return wr_fail(WR_EUNAVAILABLE, "%s: has ends of lines inside quotes: start one process", r->text.name);
   if (r->spans) {
     forget_parts(r);
     wr_triplets_free(r->triplets);
@@ -458,19 +461,22 @@ wr_status wr_edge_list_read(const char *path, const wr_read_options *options, wr
   size_t length = plain_length(path);
   if (r.parts.threads <= 0) r.parts.threads = omp_get_max_threads();
   r.format.nonnegative = options != NULL && options->nonnegative;
-  if (options != NULL) r.choice = options->columns;
+  if (options != NULL) r.choice = options->columns, r.share = options->share;
   r.is_csv = has_ending(path, &length, ".csv");
   *triplets = (wr_triplets){.nrows = 0};
   *ids = (wr_ids){.count = 0};
   wr_status status = wr_text_open(path, "", &r.text);
   if (status != WR_OK) return status;
   TRY(find_body(&r));
+  if (r.share && r.format.names)
+    TRY(wr_fail(WR_EUNAVAILABLE, "%s: its ids are names, which several processes do not number: start one process",
+                r.text.name));
   TRY(parse_text(&r));
   TRY(settle(&r, &stored));
   TRY(wr_text_unchanged(&r.text));
   if (r.format.names)
     TRY(number_names(&r, ids));
-  else
+  else if (stored > 0 || r.share == NULL)
     TRY(wr_ids_number(r.text.name, r.ids, r.parts.threads, triplets, ids));
   if (facts != NULL) note_facts(&r, stored, facts);
 done:

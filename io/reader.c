@@ -24,6 +24,7 @@ typedef struct reader {
   mm_header header;
   int64_t body; /* where it begins in the text */
   int64_t body_line;
+  const wr_read_share *share; /* or NULL */
   wr_entry_format format;
   wr_text_parts parts; /* of the text, one for each of triplets->chunks */
   wr_triplets *triplets;
@@ -72,7 +73,8 @@ static int64_t least_length(const reader *r) { return r->format.coordinate ? 4 :
 static wr_status check_room(const reader *r) {
   double most = (double)((r->text.size - r->body) / least_length(r) + 1), declared = (double)r->header.nnz * EXPECTED;
   int64_t entry_bytes = 2 * (int64_t)sizeof(int32_t) + (r->format.pattern ? 0 : (int64_t)sizeof(double));
-  wr_status status = wr_memory_check_block((int64_t)(declared < most ? declared : most) * entry_bytes, "its entries");
+  double entries = (declared < most ? declared : most) / (r->share ? r->share->count : 1);
+  wr_status status = wr_memory_check_block((int64_t)entries * entry_bytes, "its entries");
   return status == WR_OK ? WR_OK : wr_fail(status, "%s: %s", r->text.name, wr_status_message());
 }
 
@@ -158,17 +160,22 @@ static wr_status fail_missing(const reader *r, int64_t found) {
                  (long long)found, (long long)r->header.nnz, wr_plural(r->header.nnz, "entry", "entries"));
 }
 
-/* The parts in file order: the first defect is the file's. *found := the number of entries. */
+/* The parts in file order: the first defect is the file's. *found := the number of entries. What is missing is so at the end:
+ * the last share says it, if all shares before it are right. */
 static wr_status settle(reader *r, int64_t *found) {
+  int64_t before = 0, all = 0;
   *found = 0;
+  for (int64_t k = 0; k < r->parts.count; k++) all += r->triplets->chunks[k].count;
+  if (r->share) PASS(r->share->join(r->share->context, all, &before, &all));
   for (int64_t k = 0; k < r->parts.count; k++) {
-    int64_t count = r->triplets->chunks[k].count, rest = r->header.nnz - *found;
-    if (count > rest) return fail_surplus(r, &r->parts.part[k], rest);
+    int64_t count = r->triplets->chunks[k].count, rest = r->header.nnz - before;
+    if (count > rest) return fail_surplus(r, &r->parts.part[k], rest > 0 ? rest : 0);
     PASS(wr_text_part_check(&r->text, &entries_format, r, &r->parts, k));
-    r->parts.part[k].before = *found;
-    *found += count;
+    r->parts.part[k].before = before;
+    before += count, *found += count;
   }
-  return *found == r->header.nnz ? WR_OK : fail_missing(r, *found);
+  int is_last = r->share == NULL || r->share->index + 1 == r->share->count;
+  return !is_last || all == r->header.nnz ? WR_OK : fail_missing(r, all);
 }
 
 /* Where column j of an array file begins among its values: whole columns, or what lies on or below the diagonal (skip 0) or
@@ -215,17 +222,20 @@ static void note_facts(const reader *r, int64_t stored, wr_read_facts *facts) {
 
 wr_status wr_read_opened(const wr_text *text, const wr_read_options *options, wr_triplets *triplets,
                          wr_read_facts *facts) {
+  if (options != NULL && options->share && wr_file_is_matrix(text->kind))
+    return wr_fail(WR_EUNAVAILABLE, "%s: is in binary: one process cannot read a share of it", text->name);
   if (text->kind == WR_FILE_NPZ) return wr_npz_read(text, options, triplets, facts);
   if (text->kind == WR_FILE_GAPBS) return wr_gapbs_read(text, options, triplets, facts);
   reader r = {.text = *text, .triplets = triplets, .parts = {.threads = options != NULL ? options->threads : 0}};
   if (r.parts.threads <= 0) r.parts.threads = omp_get_max_threads();
   r.format.nonnegative = options != NULL && options->nonnegative;
+  r.share = options != NULL ? options->share : NULL;
   int64_t stored;
   wr_status status;
   *triplets = (wr_triplets){.nrows = 0};
   TRY(read_header(&r));
   TRY(check_room(&r));
-  TRY(wr_text_parts_cut(&r.text, r.body, LONGEST_PART, &r.parts, triplets));
+  TRY(wr_text_parts_cut(&r.text, r.body, LONGEST_PART, r.share, &r.parts, triplets));
   wr_text_parts_parse(&r.text, &entries_format, &r, &r.parts);
   TRY(settle(&r, &stored));
   TRY(wr_text_unchanged(&r.text));

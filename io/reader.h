@@ -16,17 +16,29 @@
 #include "io/edge_choice.h"
 #include "io/input_text.h"
 
+/* One of several equal shares of a text's lines, each of which another process reads: those that begin in a range of bytes. The
+ * shares have all entries once, in file order, and an error is that of the first share that has one. For texts in a file alone:
+ * of compressed ones, standard input and binary kinds WR_EUNAVAILABLE. */
+typedef struct wr_read_share {
+  int index, count;
+  /* A Matrix Market file declares its entries: its reader calls this once in each share, whether or not that has a defect.
+   * *before := the entries of the shares before this one, *all := those of all. What it returns ends the reading. */
+  wr_status (*join)(void *context, int64_t entries, int64_t *before, int64_t *all);
+  void *context;
+} wr_read_share;
+
 typedef struct wr_read_options {
   int threads;      /* 0: all that OpenMP would use                                                           */
   int nonnegative;  /* 1: a negative value is a defect of its line (weights of edges)                          */
   wr_edge_choice columns;  /* of an edge list (io/edge_list.h)                                                */
   const wr_csr_feed *feed; /* wr_read_matrix announces a saved matrix's rows to it (io/binary_file.h), or NULL  */
+  const wr_read_share *share; /* NULL: everything is read                                                     */
 } wr_read_options;
 
 /* What was read, for the reports. */
 typedef struct wr_read_facts {
   int64_t bytes;       /* of text, after inflating      */
-  int64_t stored;      /* entry lines                   */
+  int64_t stored;      /* entry lines, of the share     */
   int compressed;      /* 1: gzip, zstd or xz           */
   char kind[64];       /* "coordinate real general"     */
 } wr_read_facts;

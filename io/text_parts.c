@@ -3,13 +3,28 @@
 #include <omp.h>
 
 #include "config/memory.h"
+#include "io/reader.h"
 
 /* Several parts for each thread, so that a slow thread delays the others little. */
 enum { SHORTEST = 16 << 10, PARTS_PER_THREAD = 8 };
 
-wr_status wr_text_parts_cut(const wr_text *text, int64_t body, int64_t longest, wr_text_parts *parts,
-                            wr_triplets *triplets) {
-  int64_t bytes = text->size - body, length = bytes / ((int64_t)parts->threads * PARTS_PER_THREAD);
+/* [*begin, *end) := the bytes in which the share's lines begin. */
+static wr_status find_share(const wr_text *text, const wr_read_share *share, int64_t *begin, int64_t *end) {
+  if (share == NULL) return WR_OK;
+  if (text->memory != NULL)
+    return wr_fail(WR_EUNAVAILABLE, "%s: is compressed or no file: of such a text one process cannot read a share",
+                   text->name);
+  int64_t first = *begin, length = *end - *begin, piece = length / share->count, rest = length % share->count;
+  *begin = first + piece * share->index + rest * share->index / share->count;
+  *end = first + piece * (share->index + 1) + rest * (share->index + 1) / share->count;
+  return WR_OK;
+}
+
+wr_status wr_text_parts_cut(const wr_text *text, int64_t body, int64_t longest, const wr_read_share *share,
+                            wr_text_parts *parts, wr_triplets *triplets) {
+  int64_t until = text->size;
+  PASS(find_share(text, share, &body, &until));
+  int64_t bytes = until - body, length = bytes / ((int64_t)parts->threads * PARTS_PER_THREAD);
   if (length > longest) length = longest;
   if (length < SHORTEST) length = SHORTEST;
   int64_t count = bytes / length + 1;
@@ -18,7 +33,7 @@ wr_status wr_text_parts_cut(const wr_text *text, int64_t body, int64_t longest, 
   PASS(wr_alloc_zeroed(&triplets->chunks, count, sizeof *triplets->chunks, "the parts of a file"));
   parts->count = triplets->nchunks = count;
   for (int64_t k = 0; k < count; k++) {
-    int64_t begin = body + k * length, end = k + 1 < count ? begin + length : text->size;
+    int64_t begin = body + k * length, end = k + 1 < count ? begin + length : until;
     parts->part[k] = (wr_text_part){.begin = begin, .end = end, .defect = -1};
   }
   return WR_OK;

@@ -7,6 +7,8 @@
 #include "io/input_text.h"
 #include "spmv/matrix/csr.h"
 
+struct wr_read_share;
+
 typedef struct wr_text_part {
   int64_t begin, end; /* the part's lines are those that begin in [begin, end) of the text */
   int64_t defect;     /* where its first defective line begins; -1: none                  */
@@ -33,10 +35,11 @@ typedef struct wr_text_format {
   wr_status (*fail)(const void *reader, const wr_input_line *line, const char *where);
 } wr_text_format;
 
-/* *parts := the text from `body` on, cut into parts of equal length, at most `longest` bytes and several for each of
- * parts->threads, which becomes fewer where there are fewer parts. triplets->chunks := a zeroed chunk for each. WR_ENOMEM. */
-wr_status wr_text_parts_cut(const wr_text *text, int64_t body, int64_t longest, wr_text_parts *parts,
-                            wr_triplets *triplets);
+/* *parts := the text from `body` on, or a share of it, cut into parts of equal length, at most `longest` bytes and several
+ * for each of parts->threads, which becomes fewer where there are fewer parts. triplets->chunks := a zeroed chunk for each.
+ * share may be NULL. WR_EUNAVAILABLE: a share of a text that is no file; WR_ENOMEM. */
+wr_status wr_text_parts_cut(const wr_text *text, int64_t body, int64_t longest, const struct wr_read_share *share,
+                            wr_text_parts *parts, wr_triplets *triplets);
 
 /* Parses all parts. What failed is left for wr_text_part_check. */
 void wr_text_parts_parse(const wr_text *text, const wr_text_format *format, void *reader, wr_text_parts *parts);

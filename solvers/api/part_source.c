@@ -2,10 +2,14 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "config/memory.h"
 #include "data/generate.h"
 #include "io/binary_file.h"
+#include "io/edge_list.h"
+#include "io/file_kind.h"
+#include "solvers/api/part_ids.h"
 #include "spmv/parts/part_rows.h"
 #include "spmv/parts/partition.h"
 
@@ -19,6 +23,27 @@ typedef struct row_source {
   wr_binary_ranges file;
 } row_source;
 
+/* *is_text := 1: a file of lines. WR_EUNAVAILABLE: what processes cannot read in ranges. */
+static wr_status find_kind(const char *name, int *is_text) {
+  char head[WR_FILE_HEAD];
+  int64_t size, count = wr_file_head(name, head, sizeof head, &size);
+  *is_text = 0;
+  if (wr_generate_is_name(name)) return WR_OK;
+  wr_file_kind kind = count >= 0 ? wr_file_kind_of(head, count) : WR_FILE_TEXT;
+  if (count < 0 && strcmp(name, "-") != 0) {
+    wr_text text;
+    PASS(wr_text_open(name, WR_BINARY_MAGIC, &text)); /* a file that is not there is another failure */
+    wr_text_close(&text);
+  }
+  if (count < 0 || wr_file_is_packed(kind) || (wr_file_is_matrix(kind) && kind != WR_FILE_BINARY))
+    return wr_fail(WR_EUNAVAILABLE,
+                   "%s: several processes take texts that are plain files, matrices saved with --save-binary, and "
+                   "generated ones (gen:...): unpack or save it, or start one process",
+                   count < 0 && strcmp(name, "-") == 0 ? "standard input" : name);
+  *is_text = kind != WR_FILE_BINARY;
+  return WR_OK;
+}
+
 static wr_status open_source(const char *name, int threads, row_source *source) {
   int64_t entries;
   *source = (row_source){.name = name, .threads = threads, .is_generated = wr_generate_is_name(name)};
@@ -26,15 +51,6 @@ static wr_status open_source(const char *name, int threads, row_source *source) 
     PASS(wr_generate_extent(name, &source->n, &entries));
     source->ncols = source->n;
     return WR_OK;
-  }
-  if (!wr_binary_is_file(name)) {
-    wr_text text;
-    PASS(wr_text_open(name, WR_BINARY_MAGIC, &text)); /* a file that is not there is another failure */
-    wr_text_close(&text);
-    return wr_fail(WR_EUNAVAILABLE,
-                   "%s: several processes read saved matrices (--save-binary) and generated ones (gen:...) alone; save "
-                   "it, or start one process",
-                   name);
   }
   PASS(wr_binary_ranges_open(name, &source->file));
   source->n = source->file.nrows, source->ncols = source->file.ncols;
@@ -104,7 +120,7 @@ done:
 }
 
 /* Row 0 of A is row `first`. */
-static wr_status check_values(const wr_part_options *o, int64_t first, const wr_csr *A) {
+static wr_status check_values(const wr_source_options *o, int64_t first, const wr_csr *A) {
   for (int64_t i = 0, k = 0; A->val && i < A->nrows; i++)
     for (; k < A->row_ptr[i + 1]; k++) {
       long long row = (long long)(first + i) + 1, column = (long long)A->col[k] + 1;
@@ -158,19 +174,19 @@ done:
   return status;
 }
 
-wr_status wr_part_source_load(const char *name, wr_comm *comm, const wr_part_options *o, wr_ledger *ledger, wr_csr **A,
-                              wr_problem_facts *facts) {
+static wr_status check_square(const char *name, int64_t nrows, int64_t ncols) {
+  if (nrows == ncols) return WR_OK;
+  return wr_fail(WR_EINPUT, "%s: several processes take a square matrix, not %lld x %lld", name, (long long)nrows,
+                 (long long)ncols);
+}
+
+/* *A := this part's rows of a generated or saved matrix, with columns of the whole. */
+static wr_status take_rows(const char *name, wr_comm *comm, const wr_source_options *o, int transposed, int64_t *starts,
+                           wr_ledger *ledger, wr_csr **A, wr_problem_facts *facts) {
   wr_status status;
   row_source source = {0};
-  int64_t *starts = NULL;
-  *A = NULL;
-  wr_ledger_enter(ledger, WR_PHASE_READ);
-  facts->source = name;
   status = open_source(name, o->threads, &source);
-  if (status == WR_OK && source.n != source.ncols)
-    status = wr_fail(WR_EINPUT, "%s: several processes take a square matrix, not %lld x %lld", name,
-                     (long long)source.n, (long long)source.ncols);
-  if (status == WR_OK) status = wr_alloc(&starts, comm->size + 1, sizeof *starts, "a partition");
+  if (status == WR_OK) status = check_square(name, source.n, source.ncols);
   TRY(wr_comm_agree(comm, status));
   TRY(cut(&source, comm, starts));
   int64_t first = starts[comm->rank], end = starts[comm->rank + 1];
@@ -179,17 +195,109 @@ wr_status wr_part_source_load(const char *name, wr_comm *comm, const wr_part_opt
   else
     TRY(read_rows(&source, comm, first, end, A));
   TRY(wr_comm_agree(comm, check_values(o, first, *A)));
+  facts->bytes = source.is_generated ? 0 : source.file.text.size;
   snprintf(facts->kind, sizeof facts->kind, "%s %s", source.is_generated ? "generated" : "saved",
            (*A)->val ? "real" : "pattern");
   wr_ledger_enter(ledger, WR_PHASE_ASSEMBLE);
-  if (o->transposed) TRY(wr_part_transpose(comm, starts, A));
+  if (transposed) TRY(wr_part_transpose(comm, starts, A));
+done:
+  wr_binary_ranges_close(&source.file);
+  return status;
+}
+
+/* ---- texts ---- */
+
+/* Joins the numbers of entries once, whether its share has been read or not. */
+typedef struct joint {
+  wr_comm *comm;
+  int is_made;
+} joint;
+
+static wr_status join_entries(void *of, int64_t entries, int64_t *before, int64_t *all) {
+  wr_status status;
+  joint *j = of;
+  int64_t *counts = NULL;
+  j->is_made = 1;
+  TRY(wr_alloc(&counts, j->comm->size, sizeof *counts, "numbers of entries"));
+  TRY(j->comm->ops->gather(j->comm, "numbers of entries", &entries, sizeof entries, counts));
+  *before = *all = 0;
+  for (int r = 0; r < j->comm->size; r++) *before += r < j->comm->rank ? counts[r] : 0, *all += counts[r];
+done:
+  wr_free(counts);
+  return status;
+}
+
+static wr_status read_share(const char *name, wr_comm *comm, const wr_source_options *o, wr_triplets *triplets,
+                            wr_ids *ids, wr_read_facts *read) {
+  int64_t before, all;
+  joint joined = {.comm = comm};
+  const wr_read_share share = {.index = comm->rank, .count = comm->size, .join = join_entries, .context = &joined};
+  wr_read_options how = {.threads = o->threads, .nonnegative = o->nonnegative, .columns = o->columns, .share = &share};
+  how.columns.bare_values = !o->nonnegative;
+  if (wr_source_is_edge_list(name, o)) {
+    PASS(wr_comm_agree(comm, wr_edge_list_read(name, &how, triplets, ids, read)));
+    return wr_part_ids_number(comm, name, triplets, ids);
+  }
+  wr_status status = wr_read_triplets(name, &how, triplets, read);
+  if (!joined.is_made) { /* a failure before, which the others do not know of yet */
+    wr_error error;
+    (void)wr_error_keep(&error, status);
+    PASS(join_entries(&joined, 0, &before, &all));
+    status = wr_error_raise(&error);
+  }
+  PASS(wr_comm_agree(comm, status));
+  return check_square(name, triplets->nrows, triplets->ncols);
+}
+
+/* *A := this part's rows of the matrix in a text, with columns of the whole. */
+static wr_status take_text(const char *name, wr_comm *comm, const wr_source_options *o, int transposed, int64_t *starts,
+                           wr_ledger *ledger, wr_csr **A, wr_problem_facts *facts) {
+  wr_status status;
+  wr_triplets triplets = {0};
+  wr_read_facts read = {0};
+  wr_binary_origin origin = {0};
+  const wr_part_assembly how = {.transposed = transposed, .duplicates = o->duplicates};
+  int64_t has_values = 0;
+  TRY(read_share(name, comm, o, &triplets, &origin.ids, &read));
+  for (int64_t c = 0; c < triplets.nchunks; c++) has_values |= triplets.chunks[c].val != NULL;
+  TRY(wr_comm_max_counts(comm, &has_values, 1));
+  wr_ledger_enter(ledger, WR_PHASE_ASSEMBLE);
+  status = wr_part_assemble(comm, &triplets, &how, starts, A, &origin.repeated);
+  if (status == WR_EINPUT || status == WR_ENOMEM) status = wr_fail(status, "%s: %s", name, wr_status_message());
+  TRY(status);
+  origin.repeats = has_values                            ? WR_REPEATS_ADDED
+                   : o->duplicates == WR_DUPLICATES_ONCE ? WR_REPEATS_ONCE
+                                                         : WR_REPEATS_COUNTED;
+  facts->bytes = read.bytes;
+  snprintf(facts->kind, sizeof facts->kind, "%s", read.kind);
+  wr_source_remark(facts, &origin);
+  if (o->ids && origin.ids.count > 0) *o->ids = origin.ids, origin.ids = (wr_ids){0};
+done:
+  wr_ids_free(&origin.ids);
+  wr_triplets_free(&triplets);
+  return status;
+}
+
+wr_status wr_part_source_load(const char *name, wr_comm *comm, const wr_source_options *o, int transposed,
+                              wr_ledger *ledger, wr_csr **A, wr_problem_facts *facts) {
+  wr_status status;
+  int64_t *starts = NULL;
+  int is_text = 0;
+  *A = NULL;
+  wr_ledger_enter(ledger, WR_PHASE_READ);
+  facts->source = name;
+  status = wr_source_check_columns(name, o);
+  if (status == WR_OK) status = find_kind(name, &is_text);
+  if (status == WR_OK) status = wr_alloc(&starts, comm->size + 1, sizeof *starts, "a partition");
+  TRY(wr_comm_agree(comm, status));
+  TRY(is_text ? take_text(name, comm, o, transposed, starts, ledger, A, facts)
+              : take_rows(name, comm, o, transposed, starts, ledger, A, facts));
   TRY(wr_halo_make(comm, starts, NULL, *A));
-  facts->bytes = source.is_generated ? 0 : source.file.text.size;
-  facts->nrows = source.n, facts->ncols = source.ncols, facts->nnz = (*A)->halo->nnz_all;
+  facts->nrows = facts->ncols = wr_csr_all_rows(*A), facts->nnz = (*A)->halo->nnz_all;
   facts->has_values = (*A)->val != NULL;
+  if (o->ids && o->ids->count == 0) *o->ids = (wr_ids){.count = facts->nrows, .first = 1};
 done:
   wr_free(starts);
-  wr_binary_ranges_close(&source.file);
   if (status != WR_OK) wr_csr_free(*A), *A = NULL;
   return status;
 }

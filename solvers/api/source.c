@@ -21,13 +21,13 @@ static void remark(wr_problem_facts *facts, const char *text) {
   snprintf(facts->remark + used, sizeof facts->remark - used, "%s%s", used > 0 ? "; " : "", text);
 }
 
-static int is_edge_list(const char *name, const wr_source_options *options) {
+int wr_source_is_edge_list(const char *name, const wr_source_options *options) {
   return options->format == WR_INPUT_EDGES ||
          (options->format == WR_INPUT_AUTO && (wr_edge_is_told(&options->columns) || wr_edge_list_is_name(name)));
 }
 
-static wr_status check_columns(const char *name, const wr_source_options *options) {
-  int none = wr_generate_is_name(name) || wr_binary_is_file(name) || !is_edge_list(name, options);
+wr_status wr_source_check_columns(const char *name, const wr_source_options *options) {
+  int none = wr_generate_is_name(name) || wr_binary_is_file(name) || !wr_source_is_edge_list(name, options);
   if (!wr_edge_is_told(&options->columns) || !none) return WR_OK;
   if (wr_edge_is_chosen(&options->columns))
     return wr_fail(WR_EUSAGE, "%s: columns (--columns) can be chosen of an edge list only, which this is not", name);
@@ -47,6 +47,11 @@ static void remark_repeats(wr_problem_facts *facts, const wr_binary_origin *orig
            wr_plural(origin->repeated, "entry", "entries"),
            origin->repeats == WR_REPEATS_ONCE ? "counted once" : "summed");
   remark(facts, text);
+}
+
+void wr_source_remark(wr_problem_facts *facts, const wr_binary_origin *origin) {
+  if (origin->ids.count > 0) remark_ids(facts, &origin->ids);
+  if (origin->repeated > 0) remark_repeats(facts, origin);
 }
 
 /* A binary has its repeated edges merged: refuses it if the caller has chosen the other way of merging. */
@@ -101,7 +106,7 @@ static wr_status load_file(const char *name, const wr_source_options *options, w
                          .columns = options->columns,
                          .feed = options->feed};
   how.columns.bare_values = !options->nonnegative; /* a third column may be no weights in a graph */
-  if (is_edge_list(name, options) && !wr_binary_is_file(name))
+  if (wr_source_is_edge_list(name, options) && !wr_binary_is_file(name))
     TRY(wr_edge_list_read(name, &how, &triplets, &origin->ids, &read));
   else
     TRY(wr_read_matrix(name, &how, &triplets, A, origin, &read));
@@ -117,8 +122,7 @@ static wr_status load_file(const char *name, const wr_source_options *options, w
   }
   facts->bytes = read.bytes;
   snprintf(facts->kind, sizeof facts->kind, "%s", read.kind);
-  if (origin->ids.count > 0) remark_ids(facts, &origin->ids);
-  if (origin->repeated > 0) remark_repeats(facts, origin);
+  wr_source_remark(facts, origin);
 done:
   wr_triplets_free(&triplets);
   return status;
@@ -131,7 +135,7 @@ wr_status wr_source_load(const char *name, const wr_source_options *options, wr_
   *A = NULL;
   wr_ledger_enter(ledger, WR_PHASE_READ);
   facts->source = name;
-  TRY(check_columns(name, options));
+  TRY(wr_source_check_columns(name, options));
   if (wr_generate_is_name(name)) {
     TRY(wr_generate_beside(name, options->threads, options->row_bytes + options->column_bytes, A));
     if (options->entry_bytes > 0) TRY(check_room(name, options, (*A)->nrows, (*A)->ncols, (*A)->nnz, 0));

@@ -2,6 +2,7 @@
 #ifndef WR_SOURCE_H
 #define WR_SOURCE_H
 
+#include "io/binary_file.h"
 #include "io/edge_choice.h"
 #include "io/ids.h"
 #include "solvers/api/place.h"
@@ -30,6 +31,13 @@ typedef struct wr_source_options {
 
 /* *extent := an estimate of the size of a matrix that is not read yet. Returns 0 if there is none. */
 int wr_source_extent(const char *name, wr_extent *extent);
+
+/* 1: a file of this name is read as an edge list. WR_EUSAGE: a choice of columns for what has none. */
+int wr_source_is_edge_list(const char *name, const wr_source_options *options);
+wr_status wr_source_check_columns(const char *name, const wr_source_options *options);
+
+/* Adds to facts->remark which ids there are, and how many entries were repeated. */
+void wr_source_remark(wr_problem_facts *facts, const wr_binary_origin *origin);
 
 /* A matrix is refused before memory of its size is allocated if row pointers, entries, row_bytes a row, column_bytes a
  * column and entry_bytes an entry exceed the available memory: a header can announce more rows than its file has entries.

@@ -233,10 +233,8 @@ static wr_status prepare_problem(job *j) {
   wr_watch watch;
   if (j->program->nonnegative && s->duplicates == 1) how.duplicates = WR_DUPLICATES_ONCE;
   if (j->comm) {
-    const wr_part_options part = {.threads = how.threads, .nonnegative = how.nonnegative,
-                                  .transposed = how.nonnegative && s->edges == WR_EDGES_OUT};
-    TRY(wr_part_source_load(j->operand, j->comm, &part, &j->ledger, &j->A, &j->facts));
-    j->ids = (wr_ids){.count = j->facts.nrows, .first = 1};
+    int transposed = j->program->nonnegative && s->edges == WR_EDGES_OUT; /* as PageRank multiplies */
+    TRY(wr_part_source_load(j->operand, j->comm, &how, transposed, &j->ledger, &j->A, &j->facts));
   } else {
     TRY(wr_source_load(j->operand, &how, &j->ledger, &j->A, &j->facts));
   }

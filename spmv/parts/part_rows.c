@@ -118,3 +118,149 @@ done:
   if (status != WR_OK) wr_csr_free(*A), *A = NULL;
   return status;
 }
+
+/* ---- from entries in any order ---- */
+
+/* Entries for other parts. */
+typedef struct outgoing {
+  const int64_t *starts;
+  int64_t *length; /* [n + 1] entries of row i at length[i + 1], where rows are counted; else NULL */
+  int64_t *counts; /* [size] entries for each part                                                 */
+  int64_t *at;     /* [size] where the next entry for it lies                                      */
+  int size, transposed;
+  int32_t *row, *col; /* by part, rows counted from its first one */
+  double *val;        /* or NULL: a pattern                       */
+} outgoing;
+
+static int part_of(const outgoing *o, int64_t row) {
+  int low = 0, high = o->size - 1; /* the last part that begins at or before the row */
+  while (low < high) {
+    int middle = low + (high - low + 1) / 2;
+    if (o->starts[middle] <= row)
+      low = middle;
+    else
+      high = middle - 1;
+  }
+  return low;
+}
+
+static void count_row(outgoing *o, int32_t row, int32_t col, double value) {
+  (void)col, (void)value;
+  o->length[row + 1]++;
+}
+
+static void count_part(outgoing *o, int32_t row, int32_t col, double value) {
+  (void)col, (void)value;
+  o->counts[part_of(o, row)]++;
+}
+
+static void place_entry(outgoing *o, int32_t row, int32_t col, double value) {
+  int r = part_of(o, row);
+  int64_t k = o->at[r]++;
+  o->row[k] = (int32_t)(row - o->starts[r]), o->col[k] = col;
+  if (o->val) o->val[k] = value;
+}
+
+/* Calls `take` for all entries in their order, and for the mirror images of symmetric kinds. */
+static void for_entries(const wr_triplets *t, outgoing *o,
+                        void (*take)(outgoing *o, int32_t row, int32_t col, double value)) {
+  double sign = t->symmetry == WR_SKEW_SYMMETRIC ? -1 : 1;
+  for (int64_t c = 0; c < t->nchunks; c++)
+    for (int64_t k = 0; k < t->chunks[c].count; k++) {
+      int32_t i = t->chunks[c].row[k], j = t->chunks[c].col[k];
+      double value = t->chunks[c].val ? t->chunks[c].val[k] : 1, mirrored = sign * value;
+      int swaps = o->transposed;
+      take(o, swaps ? j : i, swaps ? i : j, value);
+      if (t->symmetry != WR_GENERAL && i != j) take(o, swaps ? i : j, swaps ? j : i, mirrored);
+    }
+}
+
+static wr_status cut_rows(wr_comm *comm, const wr_triplets *t, outgoing *o, int64_t *starts) {
+  wr_status status;
+  TRY(wr_comm_agree(comm, wr_alloc_zeroed(&o->length, t->nrows + 1, sizeof *o->length, "the lengths of rows")));
+  for_entries(t, o, count_row);
+  for (int64_t i = 0; i < t->nrows; i++) o->length[i + 1] += o->length[i];
+  TRY(wr_part_cut(comm, t->nrows, o->length, starts));
+done:
+  wr_free(o->length);
+  return status;
+}
+
+/* Sorts the entries by part. */
+static wr_status sort_entries(wr_triplets *t, int has_values, outgoing *o) {
+  int64_t all = 0;
+  PASS(wr_alloc_zeroed(&o->counts, 2 * o->size, sizeof *o->counts, "entries for other parts"));
+  o->at = o->counts + o->size;
+  for_entries(t, o, count_part);
+  for (int r = 0; r < o->size; all += o->counts[r], r++) o->at[r] = all;
+  PASS(wr_alloc(&o->row, all, sizeof *o->row, "entries for other parts"));
+  PASS(wr_alloc(&o->col, all, sizeof *o->col, "entries for other parts"));
+  if (has_values) PASS(wr_alloc(&o->val, all, sizeof *o->val, "entries for other parts"));
+  for_entries(t, o, place_entry);
+  wr_triplets_free(t);
+  return WR_OK;
+}
+
+/* *chunk := the entries for this part, by rank. */
+static wr_status swap_entries(wr_comm *comm, const outgoing *o, wr_triplet_chunk *chunk) {
+  wr_status status;
+  int64_t *got = NULL;
+  TRY(wr_comm_agree(comm, wr_alloc(&got, comm->size, sizeof *got, "entries of other parts")));
+  TRY(wr_comm_swap(comm, "rows of entries", o->row, o->counts, sizeof *o->row, &chunk->row, got));
+  TRY(wr_comm_swap(comm, "columns of entries", o->col, o->counts, sizeof *o->col, &chunk->col, got));
+  if (o->val) TRY(wr_comm_swap(comm, "values of entries", o->val, o->counts, sizeof *o->val, &chunk->val, got));
+  for (int r = 0; r < comm->size; r++) chunk->count += got[r];
+  chunk->capacity = chunk->count;
+done:
+  wr_free(got);
+  return status;
+}
+
+/* A pattern with repeated entries has become counts in some parts. */
+static wr_status agree_on_values(wr_comm *comm, wr_csr *A) {
+  int64_t has_values = A->val != NULL;
+  wr_status status = WR_OK;
+  PASS(wr_comm_max_counts(comm, &has_values, 1));
+  if (has_values && A->val == NULL) {
+    status = wr_alloc(&A->val, A->nnz, sizeof *A->val, "counts of entries");
+    for (int64_t k = 0; k < A->nnz && status == WR_OK; k++) A->val[k] = 1;
+  }
+  return wr_comm_agree(comm, status);
+}
+
+static wr_status assemble_rows(const int64_t *starts, int rank, wr_triplets *mine, wr_duplicates duplicates, wr_csr **A,
+                               int64_t *repeated) {
+  wr_status status = wr_csr_assemble(mine, duplicates, A, repeated);
+  if (status != WR_EINPUT) return status;
+  return wr_fail(status, "of the rows from %lld on: %s", (long long)starts[rank] + 1, wr_status_message());
+}
+
+wr_status wr_part_assemble(wr_comm *comm, wr_triplets *triplets, const wr_part_assembly *how, int64_t *starts,
+                           wr_csr **A, int64_t *repeated) {
+  wr_status status;
+  outgoing o = {.starts = starts, .size = comm->size, .transposed = how->transposed};
+  wr_triplets mine = {.ncols = triplets->nrows};
+  int64_t has_values = 0;
+  *A = NULL;
+  for (int64_t c = 0; c < triplets->nchunks; c++) has_values |= triplets->chunks[c].val != NULL;
+  TRY(wr_comm_max_counts(comm, &has_values, 1));
+  TRY(cut_rows(comm, triplets, &o, starts));
+  status = wr_alloc_zeroed(&mine.chunks, 1, sizeof *mine.chunks, "entries of other parts");
+  mine.nchunks = status == WR_OK;
+  if (status == WR_OK) status = sort_entries(triplets, has_values != 0, &o);
+  TRY(wr_comm_agree(comm, status));
+  TRY(swap_entries(comm, &o, &mine.chunks[0]));
+  mine.nrows = starts[comm->rank + 1] - starts[comm->rank];
+  TRY(wr_comm_agree(comm, assemble_rows(starts, comm->rank, &mine, how->duplicates, A, repeated)));
+  TRY(wr_comm_sum_counts(comm, repeated, 1));
+  TRY(agree_on_values(comm, *A));
+done:
+  wr_triplets_free(triplets);
+  wr_triplets_free(&mine);
+  wr_free(o.counts);
+  wr_free(o.row);
+  wr_free(o.col);
+  wr_free(o.val);
+  if (status != WR_OK) wr_csr_free(*A), *A = NULL;
+  return status;
+}

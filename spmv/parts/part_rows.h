@@ -18,5 +18,18 @@ wr_status wr_part_cut(wr_comm *comm, int64_t n, const int64_t *row_ptr, int64_t 
  * parts; WR_ENOMEM. After an error *A is NULL. */
 wr_status wr_part_transpose(wr_comm *comm, int64_t *starts, wr_csr **A);
 
+/* How entries become rows. */
+typedef struct wr_part_assembly {
+  int transposed; /* 1: rows of the transposed matrix */
+  wr_duplicates duplicates;
+} wr_part_assembly;
+
+/* *A := this part's rows of the square matrix of which each part has some entries: triplets->nrows is that of the whole, and
+ * entries of a part with a lower rank come before those of a higher one. starts[size + 1] := the cuts, of equal work. Bit for
+ * bit what wr_csr_assemble makes of all entries together; *repeated := the entries merged away, of all parts. Frees the
+ * chunks. WR_EUSAGE: fewer rows than parts; WR_EINPUT, WR_ENOMEM. After an error *A is NULL. */
+wr_status wr_part_assemble(wr_comm *comm, wr_triplets *triplets, const wr_part_assembly *how, int64_t *starts,
+                           wr_csr **A, int64_t *repeated);
+
 WR_C_END
 #endif

@@ -105,11 +105,38 @@ for options in '--precond auto' '--scale match' '--fallback direct' '--repeat 2'
   together 4 2 $options gen:stencil:n=8
   one_sentence 'several'
 done
-echo '%%MatrixMarket matrix coordinate real general
-1 1 1
-1 1 1' >"$work/a.mtx"
-together 4 2 "$work/a.mtx"
-one_sentence 'start one process'
+
+# Texts, of which each process reads its share of the lines: a symmetric one, an array, a list, and the errors of one process.
+matrix symmetric.mtx 'coordinate real symmetric' '% a comment' '' "$(awk 'BEGIN { print 90, 90, 90 + 89 + 10
+  for (i = 90; i > 0; i--) { print i, i, 4 + i / 7; if (i > 1) print i, i - 1, -1 / i }
+  for (i = 1; i <= 10; i++) print 90 - i, i, 0.1 }')"
+counts='2 4'
+solves "$work/symmetric.mtx"
+counts=3
+matrix array.mtx 'array real general' "$(awk 'BEGIN { print 9, 9; for (k = 0; k < 81; k++) print k % 10 ? 1 / (k + 1) : 3 }')"
+solves "$work/array.mtx"
+awk 'BEGIN { for (i = 1; i <= 40; i++) for (j = i - 1; j <= i + 1; j++) print 1000 * i, 1000 * (j % 41), j == i ? 3 : 1 }' |
+  grep -v ' 0 ' >"$work/list.tsv"
+solves "$work/list.tsv"
+matrix letters.mtx 'coordinate real general' '5 5 6' '1 1 1' '2 2 2' '3 3 x' '4 4 4' '5 5 5' '6 1 y'
+matrix missing.mtx 'coordinate real general' '5 5 6' '1 1 1' '2 2 2' '3 3 3' '4 4 4' '5 5 5'
+matrix surplus.mtx 'coordinate real general' '5 5 4' '1 1 1' '2 2 2' '3 3 3' '4 4 4' '5 5 5' '6 6 x'
+matrix header.mtx 'coordinate real general' '5 x 4' '1 1 1'
+printf '1 2 1\n2 3 1\n3 -1 1\n4 1 1\n' >"$work/negative.tsv"
+for file in letters.mtx missing.mtx surplus.mtx header.mtx negative.tsv; do
+  run 3 bicgstab -q "$work/$file"
+  mv "$err" "$work/said"
+  together 3 3 "$work/$file"
+  one_sentence "$(cat "$work/said")"
+done
+gzip -c "$work/symmetric.mtx" >"$work/packed.mtx.gz"
+printf 'a b 1\nb a 1\na a 2\n' >"$work/names.tsv"
+for file in packed.mtx.gz names.tsv; do
+  together 4 2 "$work/$file"
+  one_sentence 'start one process'
+done
+together 1 3 tests/data/edges/system.tsv
+one_sentence '2 rows for 3 processes'
 together 1 3 gen:stencil:n=1
 one_sentence '1 row for 3 processes'
 together 1 2 gen:stencil:n=0

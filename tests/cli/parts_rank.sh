@@ -63,6 +63,21 @@ alone='--method power -x'" $work/numbers.txt"
 together 3 2 $alone gen:web:n=2000
 one_sentence 'numbers.txt'
 
+# Lists of edges, some repeated, with ids from 0 to 10^12; and a text gives the bits of the saved matrix.
+awk 'BEGIN { for (k = 1; k <= 900; k++) { source = (k * k * 7919) % 211 "4739336492"; target = k * k * k % 199 "4739336492"
+  print source, target; if (k % 9 == 0) print "# a comment\n" source "\t" target } }' >"$work/ids.tsv"
+alone=
+for n in 2 4; do ranks $n "$work/ids.tsv"; done
+ranks 3 "$work/ids.tsv" --edges in --duplicates sum
+run 0 pagerank "$work/ids.tsv"
+sed -n '/problem/,/dangling/p; /rank  /,/order/p' "$out" >"$work/alone"
+together 0 3 "$work/ids.tsv"
+sed -n '/problem/,/dangling/p; /rank  /,/order/p' "$out" >"$work/together"
+same 'what is said of ids and repeats' "$work/together" "$work/alone"
+together 0 3 -q --deterministic -o "$work/text.npy" "$work/weights.mtx"
+together 0 3 -q --deterministic -o "$work/saved.npy" "$work/weights.wrm"
+same 'scores of a text and of a saved matrix' "$work/text.npy" "$work/saved.npy"
+
 # The method, the order of the best nodes and the facts are those of one process.
 run 0 pagerank --format csv --top 5 gen:web:n=2000
 mv "$out" "$work/one.csv"

@@ -321,6 +321,95 @@ static void test_transpose(void) {
   }
 }
 
+/* ---- rows of entries in any order ---- */
+
+enum { SIDE = 60, ENTRIES = 1500 };
+
+typedef struct gathering {
+  wr_symmetry symmetry;
+  int has_values;
+  wr_part_assembly how;
+  wr_csr *all; /* the rows of the whole */
+  int64_t wrong[MOST_PARTS], repeated[MOST_PARTS], all_repeated;
+  wr_status status[MOST_PARTS];
+} gathering;
+
+/* Entries [first, end) of a file, of which some are repeated, in two chunks. */
+static wr_triplets entries_of(const gathering *g, int64_t first, int64_t end) {
+  wr_triplets t = {.nrows = SIDE, .ncols = SIDE, .symmetry = g->symmetry, .nchunks = 2};
+  CHECK_OK(wr_alloc_zeroed(&t.chunks, 2, sizeof *t.chunks, "chunks"));
+  for (int c = 0; c < 2; c++) {
+    wr_triplet_chunk *chunk = &t.chunks[c];
+    int64_t begin = c == 0 ? first : (first + end) / 2, stop = c == 0 ? (first + end) / 2 : end;
+    chunk->count = chunk->capacity = stop - begin;
+    CHECK_OK(wr_alloc(&chunk->row, chunk->count, sizeof *chunk->row, "rows"));
+    CHECK_OK(wr_alloc(&chunk->col, chunk->count, sizeof *chunk->col, "columns"));
+    if (g->has_values) CHECK_OK(wr_alloc(&chunk->val, chunk->count, sizeof *chunk->val, "values"));
+    for (int64_t k = 0; k < chunk->count; k++) {
+      int32_t i = (int32_t)(wr_hash(1, (uint64_t)(begin + k)) % SIDE),
+              j = (int32_t)(wr_hash(2, (uint64_t)(begin + k)) % 20);
+      if (g->symmetry != WR_GENERAL && i < j) i = j;
+      if (g->symmetry == WR_SKEW_SYMMETRIC && i == j) i = SIDE - 1;
+      chunk->row[k] = i, chunk->col[k] = j;
+      if (g->has_values) chunk->val[k] = 1 / (double)(1 + (begin + k) % 13);
+    }
+  }
+  return t;
+}
+
+static void gather_rows(wr_comm *comm, void *context) {
+  gathering *g = context;
+  wr_csr *part = NULL;
+  int r = comm->rank;
+  int64_t starts[MOST_PARTS + 1], first = ENTRIES * r / comm->size, end = ENTRIES * (r + 1) / comm->size;
+  wr_triplets t = entries_of(g, first, comm->size == 7 && r == 1 ? first : end);
+  g->status[r] = wr_part_assemble(comm, &t, &g->how, starts, &part, &g->repeated[r]);
+  if (g->status[r] != WR_OK) return;
+  g->wrong[r] = (part->val != NULL) != (g->all->val != NULL) || part->nrows != starts[r + 1] - starts[r];
+  for (int64_t i = 0; i < part->nrows && g->wrong[r] == 0; i++) {
+    int64_t row = starts[r] + i, length = g->all->row_ptr[row + 1] - g->all->row_ptr[row], at = part->row_ptr[i];
+    g->wrong[r] += part->row_ptr[i + 1] - at != length;
+    for (int64_t k = 0; k < length && g->wrong[r] == 0; k++, at++) {
+      int64_t of_all = g->all->row_ptr[row] + k;
+      g->wrong[r] += part->col[at] != g->all->col[of_all] || (part->val && part->val[at] != g->all->val[of_all]);
+    }
+  }
+  wr_csr_free(part);
+}
+
+/* The same bits as one part makes of all entries; of seven parts the second has none. */
+static void test_assemble(void) {
+  CASE("rows of entries in any order");
+  for (int n = 0; n < 3 * 2 * 2 * 2 * 3; n++) {
+    gathering g = {.symmetry = (wr_symmetry)(n % 3), .has_values = n / 3 % 2 || n % 3 == WR_SKEW_SYMMETRIC,
+                   .how = {.transposed = n / 6 % 2, .duplicates = (wr_duplicates)(n / 12 % 2)}};
+    int size = n / 24 == 0 ? 1 : n / 24 == 1 ? 3 : 7;
+    wr_csr *rows = NULL;
+    wr_triplets t = entries_of(&g, 0, ENTRIES);
+    if (size == 7) { /* without those of the second part */
+      wr_triplets_free(&t);
+      t = entries_of(&g, 0, ENTRIES / 7);
+      wr_triplets rest = entries_of(&g, ENTRIES * 2 / 7, ENTRIES);
+      CHECK_OK(wr_resize(&t.chunks, 4 * (int64_t)sizeof *t.chunks, "chunks"));
+      memcpy(t.chunks + 2, rest.chunks, 2 * sizeof *t.chunks), t.nchunks = 4;
+      wr_free(rest.chunks);
+    }
+    CHECK_OK(wr_csr_assemble(&t, g.how.duplicates, &rows, &g.all_repeated));
+    wr_triplets_free(&t);
+    if (g.how.transposed)
+      CHECK_OK(wr_csr_transpose(rows, &g.all));
+    else
+      CHECK_OK(wr_csr_copy(rows, &g.all));
+    in_parts(size, gather_rows, &g);
+    for (int r = 0; r < size; r++)
+      CHECKF(g.status[r] == WR_OK && g.wrong[r] == 0 && g.repeated[r] == g.all_repeated && g.all_repeated > 0,
+             "case %d, part %d of %d: %lld wrong, %lld repeated of %lld", n, r, size, (long long)g.wrong[r],
+             (long long)g.repeated[r], (long long)g.all_repeated);
+    wr_csr_free(rows);
+    wr_csr_free(g.all);
+  }
+}
+
 /* Rows of which one has nearly all entries. */
 typedef struct cutting {
   int64_t n, longest_row, longest;
@@ -408,5 +497,6 @@ int main(void) {
   test_multiply();
   test_symmetry();
   test_transpose();
+  test_assemble();
   return wr_test_report("test_parts");
 }

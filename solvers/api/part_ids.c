@@ -1,0 +1,153 @@
+/* The ids are cut into ranges that have about as many, one for each part. Each part sends the ids of its edges to the parts of
+ * their ranges, which merge what they get; all merged ranges, one behind another, are sent to all. */
+#include "solvers/api/part_ids.h"
+
+#include <stdlib.h>
+
+#include "config/memory.h"
+
+enum { SAMPLES = 64 }; /* ids of a part by which the ranges are chosen */
+
+typedef struct sample {
+  int64_t count; /* ids of the part, by which its samples weigh */
+  int64_t id[SAMPLES];
+} sample;
+
+static int compare_ids(const void *a, const void *b) {
+  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* splits[size + 1]: range r has the ids in [splits[r], splits[r + 1]). */
+static wr_status choose_ranges(wr_comm *comm, const wr_ids *ids, int64_t *splits) {
+  wr_status status;
+  sample mine = {.count = ids->count}, *all = NULL;
+  int64_t *sorted = NULL, count = 0;
+  for (int k = 0; k < SAMPLES && ids->count > 0; k++)
+    mine.id[k] = wr_ids_at(ids, (int64_t)((double)ids->count * k / SAMPLES));
+  status = wr_alloc(&all, comm->size, sizeof *all, "a sample of ids");
+  if (status == WR_OK) status = wr_alloc(&sorted, (int64_t)comm->size * SAMPLES, sizeof *sorted, "a sample of ids");
+  TRY(wr_comm_agree(comm, status));
+  TRY(comm->ops->gather(comm, "a sample of ids", &mine, sizeof mine, all));
+  for (int r = 0; r < comm->size; r++)
+    for (int k = 0; k < SAMPLES && all[r].count > 0; k++) sorted[count++] = all[r].id[k];
+  qsort(sorted, (size_t)count, sizeof *sorted, compare_ids);
+  splits[0] = 0, splits[comm->size] = INT64_MAX;
+  for (int r = 1; r < comm->size; r++) splits[r] = count > 0 ? sorted[count * r / comm->size] : 0;
+done:
+  wr_free(all);
+  wr_free(sorted);
+  return status;
+}
+
+/* Merges `size` ascending lists, one behind the other with these lengths, without repeats; returns how many there are. */
+static int64_t merge(const int64_t *lists, const int64_t *lengths, int size, int64_t *at, int64_t *merged) {
+  int64_t count = 0, begin = 0;
+  for (int r = 0; r < size; begin += lengths[r], r++) at[2 * r] = begin, at[2 * r + 1] = begin + lengths[r];
+  for (;;) {
+    int64_t least = INT64_MAX;
+    int some = 0;
+    for (int r = 0; r < size; r++)
+      if (at[2 * r] < at[2 * r + 1]) some = 1, least = lists[at[2 * r]] < least ? lists[at[2 * r]] : least;
+    if (!some) return count;
+    merged[count++] = least;
+    for (int r = 0; r < size; r++) at[2 * r] += at[2 * r] < at[2 * r + 1] && lists[at[2 * r]] == least;
+  }
+}
+
+/* *all := the lists of all parts, one behind the other, in each part; of `count` ids here. */
+static wr_status share_lists(wr_comm *comm, const char *name, const int64_t *mine, int64_t count, int64_t **all,
+                             int64_t *total) {
+  wr_status status;
+  int64_t *counts = NULL, at = 0;
+  wr_parcel *parcels = NULL;
+  status = wr_alloc(&counts, comm->size, sizeof *counts, "the ids of a graph");
+  if (status == WR_OK) status = wr_alloc_zeroed(&parcels, 2 * comm->size, sizeof *parcels, "the ids of a graph");
+  TRY(wr_comm_agree(comm, status));
+  TRY(comm->ops->gather(comm, "the ids of a graph", &count, sizeof count, counts));
+  for (int r = 0; r < comm->size; r++) *total += counts[r];
+  if (*total > WR_MAX_INDEX)
+    TRY(wr_fail(WR_EINPUT, "%s: more nodes than the %lld that a 32-bit index reaches (%lld)", name,
+                (long long)WR_MAX_INDEX, (long long)*total));
+  TRY(wr_comm_agree(comm, wr_alloc(all, *total, sizeof **all, "the ids of a graph")));
+  for (int r = 0; r < comm->size; at += counts[r], r++) {
+    int64_t bytes = (int64_t)sizeof *mine;
+    if (r == comm->rank)
+      for (int64_t k = 0; k < count; k++) (*all)[at + k] = mine[k];
+    else
+      parcels[r] = (wr_parcel){(void *)(uintptr_t)mine, count * bytes},
+      parcels[comm->size + r] = (wr_parcel){*all + at, counts[r] * bytes};
+  }
+  TRY(comm->ops->begin(comm, parcels, parcels + comm->size));
+  TRY(comm->ops->end(comm, "the ids of a graph"));
+done:
+  wr_free(counts);
+  wr_free(parcels);
+  return status;
+}
+
+/* *all := the ids of all parts, [*total]; mine[count] those of this one, ascending. */
+static wr_status unite(wr_comm *comm, const char *name, const int64_t *splits, const int64_t *mine, int64_t count,
+                       int64_t **all, int64_t *total) {
+  wr_status status;
+  int64_t *counts = NULL, *got, *received = NULL, *merged = NULL, *at = NULL, arrived = 0, found = 0;
+  status = wr_alloc_zeroed(&counts, 2 * comm->size, sizeof *counts, "the ids of a graph");
+  if (status == WR_OK) status = wr_alloc(&at, 2 * comm->size, sizeof *at, "the ids of a graph");
+  TRY(wr_comm_agree(comm, status));
+  got = counts + comm->size;
+  for (int64_t k = 0, r = 0; k < count; k++) {
+    while (r + 1 < comm->size && mine[k] >= splits[r + 1]) r++;
+    counts[r]++;
+  }
+  TRY(wr_comm_swap(comm, "the ids of a graph", mine, counts, sizeof *mine, &received, got));
+  for (int r = 0; r < comm->size; r++) arrived += got[r];
+  TRY(wr_comm_agree(comm, wr_alloc(&merged, arrived, sizeof *merged, "the ids of a graph")));
+  found = merge(received, got, comm->size, at, merged);
+  TRY(share_lists(comm, name, merged, found, all, total));
+done:
+  wr_free(counts);
+  wr_free(at);
+  wr_free(received);
+  wr_free(merged);
+  return status;
+}
+
+/* place[count] := that of each of mine[count] among all ids, of which they are some. */
+static void find_places(const int64_t *mine, int64_t count, const int64_t *all, int32_t *place) {
+  int64_t at = 0;
+  for (int64_t k = 0; k < count; k++) {
+    while (all[at] < mine[k]) at++;
+    place[k] = (int32_t)at;
+  }
+}
+
+wr_status wr_part_ids_number(wr_comm *comm, const char *name, wr_triplets *triplets, wr_ids *ids) {
+  wr_status status;
+  int64_t *splits = NULL, *mine = NULL, *all = NULL, count = ids->count, total = 0;
+  int32_t *place = NULL;
+  status = wr_alloc(&splits, comm->size + 1, sizeof *splits, "the ids of a graph");
+  if (status == WR_OK) status = wr_alloc(&mine, count, sizeof *mine, "the ids of a graph");
+  if (status == WR_OK) status = wr_alloc(&place, count, sizeof *place, "the ids of a graph");
+  TRY(wr_comm_agree(comm, status));
+  for (int64_t k = 0; k < count; k++) mine[k] = wr_ids_at(ids, k);
+  TRY(choose_ranges(comm, ids, splits));
+  wr_ids_free(ids);
+  TRY(unite(comm, name, splits, mine, count, &all, &total));
+  find_places(mine, count, all, place);
+  for (int64_t c = 0; c < triplets->nchunks; c++)
+    for (int64_t k = 0; k < triplets->chunks[c].count; k++) {
+      wr_triplet_chunk *chunk = &triplets->chunks[c];
+      chunk->row[k] = place[chunk->row[k]], chunk->col[k] = place[chunk->col[k]];
+    }
+  triplets->nrows = triplets->ncols = total;
+  *ids = (wr_ids){.count = total, .first = total > 0 ? all[0] : 0, .id = all};
+  int is_dense = total > 0 && all[total - 1] - all[0] == total - 1;
+  if (is_dense) ids->id = NULL;
+  if (!is_dense) all = NULL;
+done:
+  wr_free(splits);
+  wr_free(mine);
+  wr_free(place);
+  wr_free(all);
+  return status;
+}
