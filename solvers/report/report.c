@@ -342,6 +342,8 @@ static void print_parts(wr_writer *out, const wr_problem_facts *problem, int ver
   if (problem->part_count == 0) return;
   snprintf(before, sizeof before, "%" PRId64 " processes, at most ", problem->part_count);
   add_part(&line, before, &most);
+  double busy = wr_parts_busy(problem->parts, problem->part_count);
+  if (isfinite(busy)) wr_line_add(&line, "; all together at work for %.0f%% of the solve", 100 * busy);
   print_labelled(out, "parts", &line);
   for (int64_t k = 0; verbose && k < problem->part_count; k++) {
     line = (wr_line){0};

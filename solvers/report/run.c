@@ -155,3 +155,9 @@ int wr_suggest(const wr_run *runs, int count, wr_stretch *stretches) {
   }
   return found;
 }
+
+double wr_parts_busy(const wr_part_facts *parts, int64_t count) {
+  double waited = 0, solve = 0;
+  for (int64_t k = 0; k < count; k++) waited += parts[k].waited, solve += parts[k].solve;
+  return solve > 0 ? fmax(0, 1 - waited / solve) : (double)NAN;
+}

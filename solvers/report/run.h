@@ -98,7 +98,12 @@ typedef struct wr_part_facts {
   int64_t rows, entries;
   int64_t halo, sent; /* elements of x that it gets from the others for a multiply, and that it sends to them            */
   double waited;      /* s of the solve in exchanges and sums with the others, of which most is waiting                  */
+  double solve;       /* s of the solve                                                                                  */
 } wr_part_facts;
+
+/* The share of their solves, 0 to 1, that all parts together have not waited: parallel efficiency is no more than this. NaN:
+ * there are no parts, or no times. */
+double wr_parts_busy(const wr_part_facts *parts, int64_t count);
 
 /* The problem, for headings. */
 typedef struct wr_problem_facts {

@@ -86,7 +86,7 @@ cut -d, -f1,2 "$out" >"$work/together" && cut -d, -f1,2 "$work/one.csv" >"$work/
 same 'the best nodes' "$work/together" "$work/alone"
 run 0 pagerank --json "$work/one.json" gen:road:side=40
 together 0 3 --json "$work/parts.json" gen:road:side=40
-says "$out" 'parts 3 processes, at most' 'iterations of chebyshev' 'order proven'
+says "$out" 'parts 3 processes, at most' '; all together at work for ' 'iterations of chebyshev' 'order proven'
 facts() { # report
   for key in remark nnz method iterations; do grep -m 1 "\"$key\": [^n]" "$1"; done
 }
