@@ -46,9 +46,8 @@ static void complete(wr_settings *s) {
 }
 
 static wr_status in_parts(wr_settings *s) {
-  if (s->ranking == WR_RANK_IDR || s->ranking == WR_RANK_GAUSS_SEIDEL)
-    return wr_fail(WR_EUNAVAILABLE, "--method %s is for one process: several have power and chebyshev",
-                   wr_rank_method_name((wr_rank_method)s->ranking));
+  if (s->ranking == WR_RANK_GAUSS_SEIDEL)
+    return wr_fail(WR_EUNAVAILABLE, "--method gauss-seidel is for one process: several have power, chebyshev and idr");
   if (s->stop == WR_STOP_ORDER) return wr_fail(WR_EUNAVAILABLE, "--stop order is for one process, not for several");
   return WR_OK;
 }

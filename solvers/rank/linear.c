@@ -77,7 +77,7 @@ wr_status wr_rank_linear_open(const wr_graph *graph, wr_plan *plan, wr_env *env,
   WR_NEED_OPEN(env);
   WR_NEED_OK(wr_plan_check_match(plan, graph->flow, env, __func__));
   TRY(wr_alloc_zeroed(&l, 1, sizeof *l, "a solver"));
-  l->system = (wr_system){.n = graph->n, .n_all = graph->n, .norm_b = 1};
+  l->system = (wr_system){.n = graph->n, .n_all = graph->n_all, .comm = graph->comm, .norm_b = 1};
   l->graph = graph;
   wr_bicgstab *s = &l->s;
   *s = (wr_bicgstab){.system = &l->system, .plan = plan, .env = env, .method = &wr_method_idr, .multiply = multiply,
@@ -93,7 +93,7 @@ wr_status wr_rank_linear_open(const wr_graph *graph, wr_plan *plan, wr_env *env,
   if (graph->teleport)
     TRY(wr_graph_place(graph, env, graph->teleport, &s->b));
   else
-    TRY(env->ops->fill(env, &s->b, 1 / (double)graph->n));
+    TRY(env->ops->fill(env, &s->b, 1 / (double)graph->n_all));
   *linear = l, l = NULL;
 done:
   wr_rank_linear_close(l);
@@ -211,7 +211,7 @@ static wr_status set_up_loop(wr_rank_linear *l, const wr_rank_linear_options *o,
 static wr_status begin(wr_rank_linear *l, progress *g, double square) {
   wr_bicgstab *s = &l->s;
   double unit = wr_type_unit(s->env->type), rounds = g->c.rounds, steps = g->c.steps;
-  double surely = g->options->change / (2 * sqrt((double)l->graph->n)); /* sum(y) being 1 or more */
+  double surely = g->options->change / (2 * sqrt((double)l->graph->n_all)); /* sum(y) being 1 or more */
   wr_solve_scalars c = {.rr = square, .weighted_rr = square, .bound = surely * surely, .largest = 1 / (unit * unit),
                         .huge = DBL_MAX, .one = 1, .steps = steps, .rounds = rounds, .every = 1,
                         .log_room = WR_LOG_ROOM, .snapshot_rr = square, .enough = 0.01, .gap = SNAPSHOT_ROUNDS,

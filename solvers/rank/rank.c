@@ -11,6 +11,7 @@
 #include "solvers/rank/gauss_seidel.h"
 #include "solvers/rank/linear.h"
 #include "spmv/device/vec_argument.h"
+#include "spmv/parts/comm.h"
 #include "spmv/plan_argument.h"
 
 static const char *const names[] = {"auto", "power", "chebyshev", "idr", "gauss-seidel"};
@@ -119,7 +120,9 @@ static wr_status certify(parts *g, int ended) {
 
 static wr_status place_ranks(wr_ranking *rank) {
   wr_env *env = rank->iterated.env;
-  return rank->ranks.id ? WR_OK : env->ops->alloc(env, rank->iterated.graph->n, env->type, "ranks", &rank->ranks);
+  const wr_graph *graph = rank->iterated.graph;
+  if (rank->ranks.id) return WR_OK;
+  return wr_comm_agree(graph->comm, env->ops->alloc(env, graph->n, env->type, "ranks", &rank->ranks));
 }
 
 /* ranks := those of the iterations so far. */
@@ -145,7 +148,8 @@ enum { LEAST_MULTIPLIES = 10, MOST_TRIES = 3 };
 
 static wr_status open_linear(parts *g) {
   const wr_pagerank *p = &g->rank->iterated;
-  return g->rank->linear ? WR_OK : wr_rank_linear_open(p->graph, p->plan, p->env, &g->rank->linear);
+  if (g->rank->linear) return WR_OK;
+  return wr_comm_agree(p->graph->comm, wr_rank_linear_open(p->graph, p->plan, p->env, &g->rank->linear));
 }
 
 /* From the ranks of the iterations so far. *why: not NULL if the solve is not over and IDR gets no further: a clause. */
@@ -181,10 +185,11 @@ static wr_status solve_linear(parts *g, const char **why) {
 
 /* ---- Gauss-Seidel ---- */
 
-/* 1 if the flow and the vectors are on the host, with the pages' numbers. */
+/* 1 if the flow and the vectors are on the host, whole, with the pages' numbers. */
 static int is_on_host(const parts *g) {
   const wr_pagerank *p = &g->rank->iterated;
-  return p->env->place == WR_HOST && p->graph->flow->row_ptr != NULL && p->graph->order == NULL;
+  return p->graph->comm == NULL && p->env->place == WR_HOST && p->graph->flow->row_ptr != NULL &&
+         p->graph->order == NULL;
 }
 
 /* From the graph's start; *why as in solve_linear. */
@@ -262,12 +267,15 @@ static double steps_left(const parts *g, double rate) {
 static double gauss_seidel_steps(double steps) { return WR_RANK_GS_SETUP + WR_RANK_GS_FACTOR * sqrt(steps); }
 static double idr_multiplies(double steps) { return WR_RANK_IDR_FACTOR * sqrt(steps); }
 
-/* Another method for the steps that are left at this rate, if it promises to take less; g->method and result.changes say so. */
-static void choose_other(parts *g, double rate) {
+/* Another method for the steps that are left at this rate, if it promises to take less; g->method and result.changes say so.
+ * Bytes are those of all parts, so that all choose alike. */
+static wr_status choose_other(parts *g, double rate) {
   const wr_pagerank *p = &g->rank->iterated;
-  double steps = steps_left(g, rate), bytes = g->result->iteration_bytes,
-         ratio = wr_rank_linear_bytes(p->graph, p->plan, p->env) / bytes;
-  if (steps * bytes < WR_RANK_LEAST_BYTES || left(g) <= LEAST_MULTIPLIES) return;
+  double steps = steps_left(g, rate);
+  double moved[] = {g->result->iteration_bytes, wr_rank_linear_bytes(p->graph, p->plan, p->env)};
+  PASS(wr_comm_sum(p->graph->comm, moved, 2));
+  double bytes = moved[0], ratio = moved[1] / bytes;
+  if (steps * bytes < WR_RANK_LEAST_BYTES || left(g) <= LEAST_MULTIPLIES) return WR_OK;
   if (is_on_host(g) && gauss_seidel_steps(steps) < WR_RANK_GAIN * steps)
     say_change(g, WR_RANK_GAUSS_SEIDEL,
                "the change falls by a factor of %.3g a step, which promises %.0f more steps, or by components the time "
@@ -278,6 +286,7 @@ static void choose_other(parts *g, double rate) {
                "the change falls by a factor of %.3g a step, which promises %.0f more steps, or %.0f multiplies of "
                "idr, with %.2g times the bytes each",
                rate, ceil(steps), ceil(idr_multiplies(steps)), ratio);
+  return WR_OK;
 }
 
 /* Steps of the power method, after the first ones. After 8, 16, 32, ... steps the rate of the last half of them predicts how
@@ -290,7 +299,7 @@ static wr_status watch(parts *g) {
     PASS(go_on(g, block));
     taken = g->iterations - taken;
     if (is_over(g) || taken < block) break;
-    choose_other(g, fmin(pow(g->result->change / before, 1 / (double)taken), g->options->damping));
+    PASS(choose_other(g, fmin(pow(g->result->change / before, 1 / (double)taken), g->options->damping)));
   }
   if (g->method != WR_RANK_POWER) PASS(then_power(g, 1));
   return WR_OK;
@@ -299,9 +308,8 @@ static wr_status watch(parts *g) {
 static wr_status choose(parts *g) {
   const wr_pagerank_options *o = g->options;
   int few = WR_RANK_LOOK / 2, is_symmetric = g->rank->iterated.graph->symmetric && o->start == NULL;
-  int is_part = g->rank->iterated.graph->comm != NULL;
-  int watches = !is_symmetric && !is_part && o->order == 0 && o->iterations > few &&
-                (is_on_host(g) || o->damping >= WR_RANK_LARGE_DAMPING);
+  int watches =
+      !is_symmetric && o->order == 0 && o->iterations > few && (is_on_host(g) || o->damping >= WR_RANK_LARGE_DAMPING);
   g->method = is_symmetric ? WR_RANK_CHEBYSHEV : WR_RANK_POWER;
   PASS(run_steps(g, is_symmetric ? WR_PAGERANK_CHEBYSHEV : WR_PAGERANK_POWER, o->start, watches ? few : o->iterations,
                  &g->shown));
@@ -310,12 +318,11 @@ static wr_status choose(parts *g) {
     say_choice(g, "chebyshev, as each link has its mirror image");
   else if (o->order > 0)
     say_choice(g, "power, whose iterates are reviewed until the order is proven");
-  else if (is_part)
-    say_choice(g, "power, as several processes know no other method for links that go one way");
   else if (o->iterations <= few)
     say_choice(g, "power, as other methods take more than %d iterations", few);
   else if (!watches)
-    say_choice(g, "power, as on a device no other method is faster at a damping below %g", WR_RANK_LARGE_DAMPING);
+    say_choice(g, "power, as %s no other method is faster at a damping below %g",
+               g->rank->iterated.graph->comm ? "in several processes" : "on a device", WR_RANK_LARGE_DAMPING);
   else if (!g->changes[0])
     say_choice(g, "power, as its steps converge fast enough");
   return WR_OK;
@@ -338,7 +345,7 @@ wr_status wr_rank_solve(wr_ranking *rank, wr_rank_method method, const wr_pagera
   WR_REFUSE_IF(!is_method(method), "method is %d", (int)method);
   WR_NEED_OK(wr_pagerank_check(o, __func__));
   WR_NEED(result);
-  if (rank->iterated.graph->comm && (method == WR_RANK_IDR || method == WR_RANK_GAUSS_SEIDEL))
+  if (rank->iterated.graph->comm && method == WR_RANK_GAUSS_SEIDEL)
     return wr_fail(WR_EUNAVAILABLE, "the method %s is for a graph that is whole, not for a part of one", names[method]);
   if (method == WR_RANK_CHEBYSHEV && !rank->iterated.graph->symmetric)
     return wr_fail(WR_EUSAGE, "the method chebyshev needs a graph whose links have a mirror image of the same weight");

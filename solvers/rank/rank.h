@@ -34,9 +34,8 @@ void wr_rank_close(wr_ranking *rank); /* a zeroed one is fine */
  * from run to run. With options->start, which Chebyshev's method does not take, AUTO begins with the power method. Iterations
  * of the result, of its history and of options->iterations are multiplies. result->choice says why the method was chosen, and
  * result->changes which other ones were used. WR_EUSAGE: CHEBYSHEV for a graph whose links are not symmetric, or with
- * options->start. WR_EUNAVAILABLE: GAUSS_SEIDEL, which computes on the host, with vectors on a device; IDR and GAUSS_SEIDEL
- * for a graph in parts, of which AUTO chooses neither. WR_ENOMEM: there is no
- * memory for a method; AUTO then goes on without. */
+ * options->start. WR_EUNAVAILABLE: GAUSS_SEIDEL, which computes on the host, with vectors on a device, or for a graph in
+ * parts. WR_ENOMEM: there is no memory for a method; AUTO then goes on without. */
 wr_status wr_rank_solve(wr_ranking *rank, wr_rank_method method, const wr_pagerank_options *options,
                         const wr_monitor *monitor, wr_result *result);
 
