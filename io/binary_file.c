@@ -178,6 +178,11 @@ int wr_binary_is_file(const char *path) {
   return count > 0 && wr_file_is_matrix(wr_file_kind_of(head, count));
 }
 
+static wr_binary_repeats repeats_of(const header *h) {
+  if (h->flags & REPEATS_COUNTED) return WR_REPEATS_COUNTED;
+  return h->flags & REPEATS_ONCE ? WR_REPEATS_ONCE : WR_REPEATS_ADDED;
+}
+
 /* A file that another process writes to is reported as changed, not as damaged. */
 static wr_status damaged(const wr_text *text, const char *what) {
   wr_status status = wr_text_unchanged(text);
@@ -288,8 +293,7 @@ wr_status wr_binary_read(const wr_text *text, int threads, int nonnegative, cons
   origin->repeated = h.repeated;
   origin->ids.count = h.flags & HAS_IDS ? h.nrows : 0;
   origin->ids.first = h.first_id;
-  if (h.flags & REPEATS_COUNTED) origin->repeats = WR_REPEATS_COUNTED;
-  if (h.flags & REPEATS_ONCE) origin->repeats = WR_REPEATS_ONCE;
+  origin->repeats = repeats_of(&h);
 done:
   if (status != WR_OK) {
     wr_csr_feed_begin(feed, NULL);
@@ -311,6 +315,7 @@ wr_status wr_binary_ranges_open(const char *path, wr_binary_ranges *file) {
     TRY(wr_fail(WR_EINPUT, "%s: is compressed or no file, and cannot be read in parts", file->text.name));
   TRY(read_header(&file->text, &h));
   file->nrows = h.nrows, file->ncols = h.ncols, file->nnz = h.nnz, file->version = (int)h.version;
+  file->repeated = h.repeated, file->repeats = repeats_of(&h);
   file->has_values = (h.flags & HAS_VALUES) != 0, file->has_ids = (h.flags & HAS_IDS) != 0;
   for (int s = 0; s < SECTIONS; s++) file->offset[s] = h.sections[s].offset, file->sum[s] = h.sections[s].checksum;
 done:

@@ -73,6 +73,8 @@ enum { WR_BINARY_ROWS, WR_BINARY_COLUMNS, WR_BINARY_VALUES, WR_BINARY_IDS, WR_BI
 typedef struct wr_binary_ranges {
   wr_text text;
   int64_t nrows, ncols, nnz;
+  int64_t repeated; /* as in wr_binary_origin, as `repeats` */
+  wr_binary_repeats repeats;
   int has_values, has_ids;
   int64_t offset[WR_BINARY_SECTIONS];
   uint64_t sum[WR_BINARY_SECTIONS]; /* the checksum of a section as the file has it */

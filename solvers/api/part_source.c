@@ -185,7 +185,10 @@ static wr_status take_rows(const char *name, wr_comm *comm, const wr_source_opti
                            wr_ledger *ledger, wr_csr **A, wr_problem_facts *facts) {
   wr_status status;
   row_source source = {0};
+  wr_binary_origin origin = {0};
   status = open_source(name, o->threads, &source);
+  origin.repeated = source.file.repeated, origin.repeats = source.file.repeats;
+  if (status == WR_OK) status = wr_source_check_origin(name, o, &origin);
   if (status == WR_OK) status = check_square(name, source.n, source.ncols);
   TRY(wr_comm_agree(comm, status));
   TRY(cut(&source, comm, starts));
@@ -198,6 +201,7 @@ static wr_status take_rows(const char *name, wr_comm *comm, const wr_source_opti
   facts->bytes = source.is_generated ? 0 : source.file.text.size;
   snprintf(facts->kind, sizeof facts->kind, "%s %s", source.is_generated ? "generated" : "saved",
            (*A)->val ? "real" : "pattern");
+  wr_source_remark(facts, &origin);
   wr_ledger_enter(ledger, WR_PHASE_ASSEMBLE);
   if (transposed) TRY(wr_part_transpose(comm, starts, A));
 done:

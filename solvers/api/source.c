@@ -54,8 +54,7 @@ void wr_source_remark(wr_problem_facts *facts, const wr_binary_origin *origin) {
   if (origin->repeated > 0) remark_repeats(facts, origin);
 }
 
-/* A binary has its repeated edges merged: refuses it if the caller has chosen the other way of merging. */
-static wr_status check_origin(const char *name, const wr_source_options *options, const wr_binary_origin *origin) {
+wr_status wr_source_check_origin(const char *name, const wr_source_options *options, const wr_binary_origin *origin) {
   int once = options->duplicates == WR_DUPLICATES_ONCE;
   wr_binary_repeats other = once ? WR_REPEATS_COUNTED : WR_REPEATS_ONCE;
   if (!options->nonnegative || origin->repeated == 0 || origin->repeats != other) return WR_OK;
@@ -111,7 +110,7 @@ static wr_status load_file(const char *name, const wr_source_options *options, w
   else
     TRY(wr_read_matrix(name, &how, &triplets, A, origin, &read));
   if (*A) {
-    TRY(check_origin(name, options, origin));
+    TRY(wr_source_check_origin(name, options, origin));
     TRY(check_room(name, options, (*A)->nrows, (*A)->ncols, (*A)->nnz, 0));
   } else {
     TRY(check_triplets(name, options, &triplets));

@@ -36,6 +36,9 @@ int wr_source_extent(const char *name, wr_extent *extent);
 int wr_source_is_edge_list(const char *name, const wr_source_options *options);
 wr_status wr_source_check_columns(const char *name, const wr_source_options *options);
 
+/* A binary has its repeated edges merged. WR_EINPUT: the caller has chosen the other way of merging. */
+wr_status wr_source_check_origin(const char *name, const wr_source_options *options, const wr_binary_origin *origin);
+
 /* Adds to facts->remark which ids there are, and how many entries were repeated. */
 void wr_source_remark(wr_problem_facts *facts, const wr_binary_origin *origin);
 

@@ -124,6 +124,11 @@ cp "$work/web.wrm" "$work/bad.wrm"
 printf '\377' | dd of="$work/bad.wrm" bs=1 seek=40000 conv=notrunc 2>"$work/dd"
 together 3 3 "$work/bad.wrm"
 one_sentence 'bad.wrm: damaged: the checksum of its column indices differs'
+matrix twice.mtx 'coordinate pattern general' '4 4 5' '1 2' '1 2' '2 3' '3 4' '4 1'
+run 0 pagerank -q --duplicates sum --save-binary "$work/twice.wrm" "$work/twice.mtx"
+ranks 2 "$work/twice.wrm" --duplicates sum
+together 3 2 "$work/twice.wrm"
+one_sentence '1 repeated entry was counted as weights when it was saved'
 
 # Parts of different builds: another program is one.
 call 4 timeout 120 "$launcher" --allow-run-as-root --oversubscribe -n 2 "$BUILD/pagerank" -q gen:web:n=100 : \
