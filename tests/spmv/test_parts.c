@@ -334,17 +334,22 @@ typedef struct gathering {
   wr_status status[MOST_PARTS];
 } gathering;
 
+/* Threads do not count checks. */
+static void must(wr_status status) {
+  if (status != WR_OK) abort();
+}
+
 /* Entries [first, end) of a file, of which some are repeated, in two chunks. */
 static wr_triplets entries_of(const gathering *g, int64_t first, int64_t end) {
   wr_triplets t = {.nrows = SIDE, .ncols = SIDE, .symmetry = g->symmetry, .nchunks = 2};
-  CHECK_OK(wr_alloc_zeroed(&t.chunks, 2, sizeof *t.chunks, "chunks"));
+  must(wr_alloc_zeroed(&t.chunks, 2, sizeof *t.chunks, "chunks"));
   for (int c = 0; c < 2; c++) {
     wr_triplet_chunk *chunk = &t.chunks[c];
     int64_t begin = c == 0 ? first : (first + end) / 2, stop = c == 0 ? (first + end) / 2 : end;
     chunk->count = chunk->capacity = stop - begin;
-    CHECK_OK(wr_alloc(&chunk->row, chunk->count, sizeof *chunk->row, "rows"));
-    CHECK_OK(wr_alloc(&chunk->col, chunk->count, sizeof *chunk->col, "columns"));
-    if (g->has_values) CHECK_OK(wr_alloc(&chunk->val, chunk->count, sizeof *chunk->val, "values"));
+    must(wr_alloc(&chunk->row, chunk->count, sizeof *chunk->row, "rows"));
+    must(wr_alloc(&chunk->col, chunk->count, sizeof *chunk->col, "columns"));
+    if (g->has_values) must(wr_alloc(&chunk->val, chunk->count, sizeof *chunk->val, "values"));
     for (int64_t k = 0; k < chunk->count; k++) {
       int32_t i = (int32_t)(wr_hash(1, (uint64_t)(begin + k)) % SIDE),
               j = (int32_t)(wr_hash(2, (uint64_t)(begin + k)) % 20);
