@@ -436,6 +436,45 @@ static void check_no_memory(const char *text, int64_t count, int least) {
   CHECKF(failures >= least && failures < 200, "%d failures", failures);
 }
 
+/* The shares of a list, in order, have the edges of all of it; what is for one process says so. */
+static void test_shares(void) {
+  CASE("shares");
+  const char *text = "# c\n5 7 1\n7 " BIGGEST " 2\n\n% c\n9 5 3\n5 7 4\n100 9 0.5\n7 7 6";
+  const char *path = fixture_put("text.tsv", text, strlen(text));
+  list whole, l;
+  CHECK_OK(read_with(path, 2, 0, &whole));
+  for (int count = 1; count <= 9; count++) {
+    int64_t at = 0;
+    for (int share = 0; share < count; share++) {
+      const wr_read_share of = {.index = share, .count = count};
+      wr_read_options options = {.threads = 2, .columns = choice, .share = &of};
+      CHECK_OK(wr_edge_list_read(path, &options, &l.t, &l.ids, &l.facts));
+      CHECK(count_of(&l.t) > 0 || l.ids.count == 0);
+      for (int64_t k = 0; k < count_of(&l.t); k++, at++) {
+        edge found = edge_at(&l, k), expected = edge_at(&whole, at);
+        CHECKF(found.source == expected.source && found.target == expected.target && found.weight == expected.weight,
+               "%d shares: edge %lld", count, (long long)at);
+      }
+      forget(&l);
+    }
+    CHECKF(at == count_of(&whole.t), "%d shares: %lld edges", count, (long long)at);
+  }
+  forget(&whole);
+  const wr_read_share half = {.index = 0, .count = 2};
+  wr_read_options options = {.threads = 2, .columns = choice, .share = &half};
+  const struct {
+    const char *text, *why;
+  } alone[] = {{"a b\nb c\n", "its ids are names"},
+               {"1,2,\"x\ny\"\n2,1,\"z\"\n", "has ends of lines inside quotes"}};
+  options.columns.column[WR_EDGE_SOURCE].number = 1, options.columns.column[WR_EDGE_TARGET].number = 2;
+  for (int k = 0; k < 2; k++) {
+    path = fixture_put(k ? "text.csv" : "text.tsv", alone[k].text, strlen(alone[k].text));
+    CHECK_FAILS(WR_EUNAVAILABLE, wr_edge_list_read(path, &options, &l.t, &l.ids, &l.facts));
+    CHECK_MESSAGE(alone[k].why);
+    forget(&l);
+  }
+}
+
 static void test_no_memory(void) {
   CASE("no memory");
   check_no_memory("1 2\n2 3\n", 2, 11); /* lines, parts, ids, chunks, lines, two arrays, two arrays, a table of two */
@@ -458,6 +497,7 @@ int main(void) {
   test_families();
   test_deep_defects();
   test_long_lines();
+  test_shares();
   test_no_memory();
   fixture_end();
   return wr_test_report("edge_list");

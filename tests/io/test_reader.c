@@ -267,6 +267,72 @@ static void test_facts(void) {
   wr_triplets_free(&t);
 }
 
+/* ---- shares ---- */
+
+enum { MOST_SHARES = 9 };
+
+typedef struct shares {
+  int64_t entries[MOST_SHARES];
+  int share, count;
+} shares;
+
+static wr_status note_entries(void *of, int64_t entries, int64_t *before, int64_t *all) {
+  shares *s = of;
+  s->entries[s->share] = entries;
+  *before = *all = 0;
+  for (int k = 0; k < s->count; k++) *before += k < s->share ? s->entries[k] : 0, *all += s->entries[k];
+  return WR_OK;
+}
+
+static wr_status read_share(const char *path, shares *s, int share, wr_triplets *t) {
+  const wr_read_share of = {.index = share, .count = s->count, .join = note_entries, .context = s};
+  s->share = share;
+  return wr_read_triplets(path, &(wr_read_options){.threads = 2, .share = &of}, t, NULL);
+}
+
+/* The shares of a text, in order, are the text's entries; or the first that fails says what the whole text's reader says. */
+static void check_shares(const char *text) {
+  const char *path = fixture_put("text.mtx", text, strlen(text));
+  wr_triplets whole;
+  char said[256] = "";
+  wr_status expected = read_with(path, 2, &whole, NULL);
+  if (expected != WR_OK) snprintf(said, sizeof said, "%s", wr_status_message());
+  for (int count = 1; count <= MOST_SHARES; count++) {
+    shares s = {.count = count};
+    wr_triplets t;
+    wr_status status = WR_OK;
+    int64_t at = 0;
+    for (int share = 0; share < count; share++) { /* the numbers of entries, as all together know them */
+      (void)read_share(path, &s, share, &t);
+      wr_triplets_free(&t);
+    }
+    for (int share = 0; share < count && status == WR_OK; share++) {
+      status = read_share(path, &s, share, &t);
+      for (int64_t k = 0; expected == WR_OK && status == WR_OK && k < count_of(&t); k++, at++) {
+        int32_t i, j, of_i, of_j;
+        double value = entry(&t, k, &i, &j), of_value = entry(&whole, at, &of_i, &of_j);
+        CHECKF(value == of_value && i == of_i && j == of_j, "%d shares: entry %lld", count, (long long)at);
+      }
+      wr_triplets_free(&t);
+    }
+    CHECKF(status == expected, "%d shares: %d instead of %d", count, (int)status, (int)expected);
+    if (expected == WR_OK) CHECKF(at == count_of(&whole), "%d shares: %lld entries", count, (long long)at);
+    if (expected != WR_OK) CHECK_MESSAGE(said);
+  }
+  wr_triplets_free(&whole);
+}
+
+static void test_shares(void) {
+  CASE("shares");
+  check_shares(REAL "4 4 5\n1 1 1\n2 2 2.25\n\n\n3 3 3\n  4 4 4\r\n4 1 -5\n\n");
+  check_shares(REAL "4 4 2\n1 1 1\n2 2 2");
+  check_shares("%%MatrixMarket matrix array real symmetric\n3 3\n1\n2\n3\n4\n5\n6\n");
+  check_shares(REAL "4 4 5\n1 1 1\n2 2 2\n3 3 x\n4 4 4\n5 1 5\n");
+  check_shares(REAL "4 4 5\n1 1 1\n2 2 2\n3 3 3\n4 4 4\n");
+  check_shares(REAL "4 4 3\n1 1 1\n2 2 2\n3 3 3\n4 4 4\n5 5 x\n");
+  check_shares(REAL "4 4 0\n\n\n\n");
+}
+
 static void test_no_memory(void) {
   CASE("no memory");
   int failures = 0;
@@ -293,6 +359,7 @@ int main(void) {
   test_long_lines();
   test_nonnegative();
   test_facts();
+  test_shares();
   test_no_memory();
   fixture_end();
   return wr_test_report("reader");
