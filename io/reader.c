@@ -168,8 +168,8 @@ static wr_status settle(reader *r, int64_t *found) {
   for (int64_t k = 0; k < r->parts.count; k++) all += r->triplets->chunks[k].count;
   if (r->share) PASS(r->share->join(r->share->context, all, &before, &all));
   for (int64_t k = 0; k < r->parts.count; k++) {
-    int64_t count = r->triplets->chunks[k].count, rest = r->header.nnz - before;
-    if (count > rest) return fail_surplus(r, &r->parts.part[k], rest > 0 ? rest : 0);
+    int64_t count = r->triplets->chunks[k].count, rest = r->header.nnz > before ? r->header.nnz - before : 0;
+    if (count > rest) return fail_surplus(r, &r->parts.part[k], rest);
     PASS(wr_text_part_check(&r->text, &entries_format, r, &r->parts, k));
     r->parts.part[k].before = before;
     before += count, *found += count;
