@@ -113,6 +113,21 @@
 #define WR_CORE_BYTES_PER_SECOND 5e9
 #define WR_MEMORY_CORES 8
 
+/* -d auto begins on the CPU while a GPU is being opened, with at most so many entries: more of them take longer to transpose
+ * than is left of opening by then. A solve that goes over to a GPU is expected to need the upload of the matrix, a part for
+ * memory and preparing, and in each iteration two multiplies besides launches; figures of an H200 (2026-11), all on the safe
+ * side. A GPU that was not to be opened is opened nevertheless once the solve has taken this share of the time of opening and
+ * the rest is expected to take longer than that. */
+#define WR_HEAD_START_ENTRIES 20000000
+#define WR_MOVE_SECONDS 0.01
+#define WR_UPLOAD_BYTES_PER_SECOND 5e9
+#define WR_DEVICE_ITERATION_SECONDS 2e-5
+#define WR_DEVICE_BYTES_PER_SECOND 1.5e12
+#define WR_OPEN_LATE_SHARE 0.1
+
+/* Where the time of opening a GPU is kept, in the user's cache folder (user_cache.h). */
+#define WR_OPENING_FILE "opening"
+
 /* Work that is done once uses a thread for each so many entries, 10 ms of a core's time. Another process may keep a thread off
  * its core for some milliseconds, and a thread with less work than this is not worth such a wait. */
 #define WR_ENTRIES_PER_THREAD (1 << 17)

@@ -196,6 +196,21 @@ done:
   return status;
 }
 
+wr_status wr_graph_set_start(wr_graph *graph, const double *scores) {
+  wr_status status;
+  double *start = NULL;
+  WR_REFUSE_IF(graph == NULL || graph->links == NULL, "graph is %s", graph ? "not begun" : "NULL");
+  WR_NEED(scores);
+  TRY(wr_alloc(&start, graph->n, sizeof *start, "the first guess"));
+  for (int64_t i = 0; i < graph->n; i++) start[i] = scores[i] < 0 && isfinite(scores[i]) ? 0 : scores[i];
+  TRY(normalise(graph, start, "the first guess"));
+  wr_free(graph->start);
+  graph->start = start, start = NULL;
+done:
+  wr_free(start);
+  return status;
+}
+
 wr_status wr_graph_upload(wr_graph *graph, wr_env *device) {
   wr_csr_view view;
   WR_REFUSE_IF(graph == NULL || graph->links == NULL, "graph is %s", graph ? "not begun" : "NULL");

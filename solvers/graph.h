@@ -51,6 +51,10 @@ wr_status wr_graph_finish(wr_graph *graph, struct wr_env *device);
  * device), or because they are the flow. Only sizes of links, `symmetric` and whether it is a pattern are read. */
 int wr_graph_sends_links(const wr_csr *links, int edges_in, wr_type type, int all_there);
 
+/* Another first guess for a graph that is built: scores[n] by page, which are copied and normalised, those below 0 as 0.
+ * WR_EINPUT: a number that is not finite, or the sum is 0. WR_ENOMEM. After an error the guess is as it was. */
+wr_status wr_graph_set_start(wr_graph *graph, const double *scores);
+
 /* The sum of |ranks[i]| over all links that end in page i, walking the links as parsed: the same on any number of threads. Of a
  * part: over its links. */
 double wr_graph_link_weight(const wr_graph *graph, const double *ranks);

@@ -84,6 +84,10 @@ wr_status wr_system_finish(wr_system *system, struct wr_env *device);
  * not finite, and the system is as it was. WR_EUSAGE; WR_ENOMEM: the system has no right-hand side then. */
 wr_status wr_system_set_rhs(wr_system *system, double *b, double *guess, double atol);
 
+/* Another first guess for a system that is built: x[n], an answer of A x = b, which is copied. WR_EINPUT: a number that is not
+ * finite. WR_ENOMEM. After an error the guess is as it was. */
+wr_status wr_system_set_guess(wr_system *system, const double *x);
+
 void wr_system_free(wr_system *system); /* a zeroed one is fine */
 
 /* The row of A that is row j of matrix. */

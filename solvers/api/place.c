@@ -30,14 +30,14 @@ double wr_cpu_seconds(double bytes, int threads) {
   return bytes / (WR_CORE_BYTES_PER_SECOND * cores);
 }
 
-wr_place wr_place_for(double bytes, int threads, char *why, size_t size) {
-  char most[16], opening[16];
+wr_place wr_place_for(double bytes, int threads, double opening, char *why, size_t size) {
+  char most[16], open[16];
   double seconds = wr_cpu_seconds(bytes, threads);
   why[0] = '\0';
-  if (!(seconds < WR_DEVICE_OPEN_SECONDS)) return WR_CUDA;
+  if (!(seconds < opening)) return WR_CUDA;
   snprintf(why, size,
            "the CPU: solving should take about %s there, and opening a GPU takes %s; -d cuda uses the GPU nevertheless",
-           wr_text_seconds(seconds, most), wr_text_seconds(WR_DEVICE_OPEN_SECONDS, opening));
+           wr_text_seconds(seconds, most), wr_text_seconds(opening, open));
   return WR_HOST;
 }
 

@@ -163,7 +163,8 @@ static wr_status open_named(const char *function, const wr_place_options *o, wr_
 static wr_status open_default(const wr_place_options *o, wr_device device, int number, wr_session *s) {
   char why[192] = "";
   wr_place place = device == WR_DEVICE_CPU || wr_backend_default(WR_CUDA) == NULL ? WR_HOST : WR_CUDA;
-  if (device == WR_DEVICE_AUTO && place == WR_CUDA) place = wr_place_for(o->bytes, o->threads, why, sizeof why);
+  if (device == WR_DEVICE_AUTO && place == WR_CUDA)
+    place = wr_place_for(o->bytes, o->threads, WR_DEVICE_OPEN_SECONDS, why, sizeof why);
   if (why[0]) wr_listener_say(o->listener, "%s", why);
   if (device == WR_DEVICE_CUDA) place = WR_CUDA;
   wr_status status = open_env(o, place, number, &s->env);

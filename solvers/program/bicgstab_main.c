@@ -234,6 +234,8 @@ static wr_status verify(void *solve, const double *x, wr_verified level, int64_t
 
 static void stop(void *solve) { wr_solving_close(solve); }
 
+static wr_status resume(void *of, const double *x) { return wr_system_set_guess(&((problem *)of)->system, x); }
+
 static wr_status check(void *of, const wr_settings *s, const wr_ids *ids, wr_certificate *c) {
   wr_status status;
   const wr_system *system = &((problem *)of)->system;
@@ -300,6 +302,7 @@ int main(int argc, char **argv) {
       .verify_seconds = wr_solving_verify_seconds,
       .stop = stop,
       .check = check,
+      .resume = resume,
       .difference = difference,
       .sides = sides,
       .set_side = set_side,

@@ -5,9 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/defaults.h"
+#include "config/elements.h"
 #include "config/memory.h"
 #include "solvers/api/place.h"
+#include "solvers/program/head_start.h"
 #include "solvers/program/progress.h"
+#include "solvers/report/report_text.h"
 #include "solvers/report/statistics.h"
 
 /* WR_EUNAVAILABLE if -d excludes this backend. */
@@ -51,6 +55,7 @@ static void wait_for_device(wr_comparison *c, double most) {
   wr_ledger_stop(ledger);
   ledger->hidden[WR_PHASE_INIT] = fmax(0, t->open_seconds - ledger->seconds[WR_PHASE_INIT]);
   c->env_error[WR_CUDA] = t->error;
+  if (t->error.status == WR_OK) c->opening_took = t->open_seconds;
   if (t->error.status != WR_OK) wr_device_thread_stop(t);
   if (t->error.status != WR_OK || most < INFINITY) return;
   wr_ledger_enter(ledger, WR_PHASE_UPLOAD);
@@ -98,6 +103,8 @@ wr_status wr_comparison_open_place(wr_comparison *c, wr_place place) {
   if (!c->env_tried[place] || (place == WR_CUDA && c->device.running)) open_within(c, place, INFINITY);
   return wr_error_raise(&c->env_error[place]);
 }
+
+int wr_comparison_is_opening(const wr_comparison *c) { return c->device.running && !atomic_load(&c->device.opened); }
 
 /* Uploads the matrix once for all runs of the device. */
 static wr_status upload_matrix(wr_comparison *c) {
@@ -166,6 +173,7 @@ static wr_status time_afterwards(wr_comparison *c, void *solve, wr_plan *plan, w
   TRY(take_times(run, plan));
   run->timed_afterwards = 1, run->apply_first = first;
   run->applies = run->result.multiplies_f32 > 0 ? run->result.multiplies_f32 : run->result.multiplies;
+  run->applies -= run->moved.multiplies;
   /* One kernel for all iterations does not use the backend's multiply. */
   run->apply_total = run->result.by == WR_BY_KERNEL ? 0 : run->apply_median * (double)run->applies;
 done:
@@ -294,6 +302,65 @@ done:
   return status;
 }
 
+/* What observes a solve: the line on the terminal, and whether a device is to go on with it. */
+typedef struct looks {
+  wr_progress progress;
+  wr_comparison *c;
+  wr_monitor *monitor;
+  wr_ledger *ledger; /* of the run */
+  wr_head_start head;
+  int64_t before; /* iterations elsewhere                                                    */
+  int moves;      /* 1: the solve is to end, for the device to go on                          */
+} looks;
+
+/* Opens the device, or ends the solve, where a device would save time. */
+static void look_for_device(looks *l, int64_t iteration, double measure, double target) {
+  wr_comparison *c = l->c;
+  const wr_head_start *head = &l->head;
+  const wr_progress_mark now = {.time = wr_clock(), .iteration = iteration, .measure = measure};
+  wr_head_start_keep(&l->head, now);
+  int may_open = !c->env_tried[WR_CUDA];
+  if (l->moves || wr_comparison_is_opening(c) || !(may_open || c->device.running)) return;
+  if (may_open && now.time - head->begin.time > WR_OPEN_LATE_SHARE * head->opening &&
+      wr_head_start_gain(head, now, target, head->opening) > 0) {
+    wr_ledger_stop(l->ledger);
+    (void)wr_comparison_begin_device(c, 0);
+    wr_ledger_enter(l->ledger, WR_PHASE_SOLVE);
+  }
+  if (may_open || c->device.error.status != WR_OK || !(wr_head_start_gain(head, now, target, 0) > 0)) return;
+  l->moves = 1;
+  l->monitor->deadline = 1e-9; /* has passed */
+}
+
+static void look(void *context, int64_t iteration, double measure, double target) {
+  looks *l = context;
+  if (!l->c->settings->quiet) wr_progress_show(&l->progress, l->before + iteration, measure, target);
+  if (l->c->may_move) look_for_device(l, iteration, measure, target);
+}
+
+static void look_at_preparing(void *context, const char *what, double share) {
+  wr_progress_prepare(&((looks *)context)->progress, what, share);
+}
+
+/* Keeps the iterate of a solve that is to go on elsewhere. */
+static wr_status leave(wr_comparison *c, void *solve, wr_run *run, double seconds) {
+  run->moved = (wr_run_moved){.backend = run->backend, .iterations = run->result.iterations,
+                              .multiplies = run->result.multiplies, .seconds = seconds};
+  wr_ledger_enter(&run->ledger, WR_PHASE_TRANSFORM);
+  wr_status status = take_answer(c, solve, &c->iterate);
+  wr_ledger_stop(&run->ledger);
+  return status;
+}
+
+/* Makes result and history those of the whole run, of which there are `entries` of the history from before. */
+static void join_parts(wr_run *run, wr_history *history, int64_t entries) {
+  wr_result *result = &run->result;
+  for (int64_t k = entries; history && k < history->count; k++) history->iteration[k] += run->moved.iterations;
+  if (result->outcome == WR_TIME_LIMIT && result->iterations == 0)
+    snprintf(result->note, sizeof result->note, "the time limit has passed; the answer is the best iterate so far");
+  result->iterations += run->moved.iterations, result->multiplies += run->moved.multiplies;
+}
+
 static wr_status solve_and_check(wr_comparison *c, int index, run_plans *plans, wr_env *env) {
   wr_status status;
   wr_plan *plan = plans->narrow ? plans->narrow : plans->plan; /* stamps are of one plan at a time */
@@ -301,17 +368,19 @@ static wr_status solve_and_check(wr_comparison *c, int index, run_plans *plans, 
   wr_ledger *ledger = &run->ledger;
   void *solve = NULL;
   double *x = NULL;
-  wr_progress progress;
   wr_history *history = c->histories && count_sides(c) == 1 ? &c->histories[index] : NULL; /* of one solve */
+  int64_t entries = history ? history->count : 0;
   run->history = history;
-  wr_progress_begin(&progress, stderr);
-  wr_monitor monitor = {.progress = c->settings->quiet ? NULL : wr_progress_show,
-                        .preparing = c->settings->quiet ? NULL : wr_progress_prepare,
-                        .context = &progress,
+  looks observed = {.c = c, .ledger = ledger, .before = run->moved.iterations};
+  wr_progress_begin(&observed.progress, stderr);
+  wr_monitor monitor = {.progress = c->settings->quiet && !c->may_move ? NULL : look,
+                        .preparing = c->settings->quiet ? NULL : look_at_preparing,
+                        .context = &observed,
                         .interrupted = c->interrupted,
                         .deadline = c->deadline,
                         .comm = c->comm,
                         .history = history};
+  observed.monitor = &monitor;
   int on_device = env->place == WR_CUDA; /* on the host nothing is uploaded or downloaded, and vectors are converted */
   wr_ledger_enter(ledger, on_device ? WR_PHASE_UPLOAD : WR_PHASE_TRANSFORM);
   TRY(wr_alloc_zeroed(&solve, 1, c->program->solve_size, "a solve"));
@@ -329,11 +398,18 @@ static wr_status solve_and_check(wr_comparison *c, int index, run_plans *plans, 
   wr_ledger_enter(ledger, WR_PHASE_SOLVE);
   TRY(wr_plan_time_start(plan));
   double seconds, waited = c->comm ? c->comm->waited : 0;
+  wr_head_start_begin(&observed.head, c->program->matrix(c->problem), env->type, c->opening, wr_clock());
   TRY(solve_side(c, solve, env, &monitor, 0, &run->result, &seconds));
+  int over = *c->interrupted || (c->deadline > 0 && wr_clock() >= c->deadline);
+  if (observed.moves && !over && run->result.outcome == WR_TIME_LIMIT) {
+    TRY(leave(c, solve, run, seconds));
+    goto done;
+  }
+  if (run->moved.backend) join_parts(run, history, entries);
   if (c->comm) run->waited = c->comm->waited - waited;
   TRY(wr_plan_time_collect(plan));
   run->ran = 1;
-  wr_progress_end(&progress);
+  wr_progress_end(&observed.progress);
   wr_phase after = on_device ? WR_PHASE_DOWNLOAD : WR_PHASE_TRANSFORM;
   wr_ledger_enter(ledger, after);
   TRY(take_times(run, plan));
@@ -354,7 +430,7 @@ static wr_status solve_and_check(wr_comparison *c, int index, run_plans *plans, 
   TRY(time_afterwards(c, solve, timed(plans, run), env, run));
 done:
   wr_free(x);
-  wr_progress_end(&progress);
+  wr_progress_end(&observed.progress);
   if (solve) c->program->stop(solve);
   wr_free(solve);
   return status;
@@ -414,10 +490,12 @@ static wr_status run_one(wr_comparison *c, int index) {
   TRY(check_device(c, choice->backend));
   if (built) TRY(wr_comm_agree(c->comm, wr_comparison_open_place(c, place)));
   if (built && place == WR_CUDA && c->comm == NULL) TRY(upload_matrix(c)); /* plans of parts upload their pieces */
-  if (built) measure_bandwidth(c, place);
+  if (built && !c->may_move) measure_bandwidth(c, place); /* else after the solve, which competes with opening */
   wr_ledger_stop(c->process);
-  wr_ledger_add(&run->ledger, c->process);
-  wr_ledger_add(&run->ledger, &c->place_ledger[place]);
+  if (run->moved.backend == NULL) {
+    wr_ledger_add(&run->ledger, c->process);
+    wr_ledger_add(&run->ledger, &c->place_ledger[place]);
+  }
   run->read_bandwidth = c->bandwidth[place];
   wr_ledger_enter(&run->ledger, WR_PHASE_PREPARE);
   double before = run->ledger.seconds[WR_PHASE_PREPARE];
@@ -434,6 +512,9 @@ static wr_status run_one(wr_comparison *c, int index) {
   run->setup = run->ledger.seconds[WR_PHASE_PREPARE] - before;
   run->info = *wr_plan_get_info(plans.plan);
   TRY(c->settings->seeds ? solve_sets(c, index, plans.plan, env) : solve_and_check(c, index, &plans, env));
+  if (c->iterate) goto done; /* the run goes on elsewhere */
+  if (c->may_move) measure_bandwidth(c, place);
+  run->read_bandwidth = c->bandwidth[place];
   wr_ledger_enter(c->process, WR_PHASE_CALIBRATE);
   run->info = *wr_plan_advise(plans.plan);
   if (plans.narrow) add_narrow(c, &plans, run);
@@ -447,9 +528,78 @@ done:
   return status;
 }
 
+/* The rest of a solve that has left the CPU: on the device, and where that fails on the CPU again. The answer so far is its
+ * first guess, unless numbers in it are not finite. */
+static wr_status go_on_elsewhere(wr_comparison *c, int index) {
+  wr_status status;
+  wr_run *run = &c->runs[index];
+  const wr_settings *settings = c->settings;
+  wr_settings left = *settings; /* its texts are those of settings */
+  wr_choice here = c->choices[index];
+  c->choices[index] = c->later, c->later = here, c->may_move = 0;
+  left.iterations -= run->moved.iterations;
+  wr_ledger_enter(&run->ledger, WR_PHASE_TRANSFORM);
+  if (wr_first_not_finite(c->iterate, c->program->matrix(c->problem)->nrows) < 0)
+    TRY(c->program->resume(c->problem, c->iterate));
+  wr_ledger_stop(&run->ledger);
+  wr_free(c->iterate);
+  c->iterate = NULL, c->settings = &left;
+  status = run_one(c, index);
+  if (status != WR_OK && !run->ran) {
+    run->moved.failure = run->error, run->error = (wr_error){0};
+    c->later = c->choices[index], c->choices[index] = here;
+    status = run_one(c, index);
+  }
+done:
+  c->settings = settings;
+  wr_ledger_stop(&run->ledger);
+  return status;
+}
+
+/* facts->place := what was done where, of a solve that might move. */
+static void say_place(wr_comparison *c, const wr_run *run) {
+  char took[16], opening[16] = "";
+  const wr_run_moved *moved = &run->moved;
+  if (!wr_comparison_is_opening(c)) wr_text_seconds(c->device.open_seconds, opening);
+  if (moved->backend && moved->failure.status == WR_OK)
+    snprintf(
+        c->facts->place, sizeof c->facts->place,
+        "%lld of the iterations on the CPU by %s, in %s, while the GPU was being opened, which took %s; the rest on "
+        "the GPU",
+        (long long)moved->iterations, moved->backend->name, wr_text_seconds(moved->seconds, took), opening);
+  else if (moved->backend)
+    snprintf(c->facts->place, sizeof c->facts->place,
+             "the CPU, also after %lld iterations, when the GPU was open but could not go on",
+             (long long)moved->iterations);
+  else if (wr_comparison_is_opening(c))
+    snprintf(c->facts->place, sizeof c->facts->place,
+             "the CPU: it had the answer before the GPU was open; -d cuda would have waited for that");
+  else if (c->device.running && c->device.error.status == WR_OK)
+    snprintf(c->facts->place, sizeof c->facts->place,
+             "the CPU: when the GPU was open, after %s, the rest was expected to take no longer there", opening);
+}
+
+/* A solve that begins on the CPU. */
+static wr_status run_movable(wr_comparison *c) {
+  wr_run *run = &c->runs[0];
+  wr_status status = run_one(c, 0);
+  if (status == WR_OK && c->iterate) status = go_on_elsewhere(c, 0);
+  c->may_move = 0;
+  say_place(c, run);
+  if (c->device.running && !wr_comparison_is_opening(c)) open_within(c, WR_CUDA, 0); /* notes whether it has failed */
+  wr_ledger_add(&run->ledger, &c->place_ledger[WR_CUDA]);
+  return status;
+}
+
+/* 1 if the device's thread may upload rows while the CPU solves, since they are of the matrix that the device would need. No
+ * upload may run while solves are timed to be compared. */
+static int uploads_meanwhile(const wr_comparison *c) {
+  return c->may_move && wr_row_channel_last(&c->device.rows).A == c->program->matrix(c->problem);
+}
+
 wr_status wr_compare(wr_comparison *c) {
   c->answer_run = -1;
-  if (c->device.running) wr_row_channel_close(&c->device.rows); /* no upload may run while solves are timed */
+  if (c->device.running && !uploads_meanwhile(c)) wr_row_channel_close(&c->device.rows);
   for (int k = 0; k < c->count; k++) {
     wr_run *run = &c->runs[k];
     *run = (wr_run){.backend = c->choices[k].backend};
@@ -462,7 +612,7 @@ wr_status wr_compare(wr_comparison *c) {
       run->error = (wr_error){WR_EUNAVAILABLE, "the time limit had passed before it began"};
       continue;
     }
-    wr_status status = run_one(c, k);
+    wr_status status = c->may_move ? run_movable(c) : run_one(c, k);
     if (status == WR_EUSAGE || status == WR_EINPUT) return status; /* these concern the whole command */
     if (status != WR_OK && c->comm) return status;                 /* other parts may wait for this one */
   }
@@ -473,6 +623,8 @@ void wr_comparison_close(wr_comparison *c) {
   wr_device_thread_close(&c->device);
   wr_env_close(&c->env[WR_HOST]);
   wr_env_close(&c->env[WR_CUDA]);
+  wr_choice_free(&c->later);
   wr_free(c->answer);
-  c->answer = NULL;
+  wr_free(c->iterate);
+  c->answer = c->iterate = NULL;
 }

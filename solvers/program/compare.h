@@ -19,6 +19,9 @@ typedef struct wr_comparison {
   double deadline;                          /* of wr_clock: no iteration begins after it; 0: none     */
   wr_choice *choices;                       /* those of auto become what it finds                     */
   int count;
+  int may_move;                             /* 1: a solve on the CPU may go over to a device by `later`   */
+  wr_choice later;                          /* to be freed here; values NULL: there is none               */
+  double opening, opening_took;             /* s that opening the device is expected to take, and took; 0: not known */
   wr_comm *comm;                            /* of the processes that run together; NULL: there is one     */
   int threads;                              /* of the CPU, for solving; 0: as many as it has          */
   wr_run *runs;                             /* [count], filled in                                     */
@@ -27,6 +30,7 @@ typedef struct wr_comparison {
   int64_t answer_n;
   int64_t answer_columns;                   /* right-hand sides; answer_n is of all, one after the other */
   int answer_run;                           /* its number, -1: none                                   */
+  double *iterate;                          /* with which a solve is to go on elsewhere; NULL: none      */
   wr_env env[2];                            /* by place: opened once                                  */
   wr_error env_error[2];                    /* why it does not open                                   */
   int env_tried[2];
@@ -35,7 +39,10 @@ typedef struct wr_comparison {
   double bandwidth[2];                      /* read bandwidth, 0: not measured                        */
 } wr_comparison;
 
-/* Fills in runs. An error of one backend is in its run; what is returned concerns all (WR_ENOMEM on the host). */
+/* Fills in runs. With may_move there is one, which begins on the CPU. While it iterates a device is opened, if one is not being
+ * opened yet and the solve takes longer than expected; where it then saves time, the solve goes on there, or where the device
+ * fails, again on the CPU. facts->place says so. An error of one backend is in its run; what is returned concerns all
+ * (WR_ENOMEM on the host). */
 wr_status wr_compare(wr_comparison *c);
 void wr_comparison_close(wr_comparison *c);
 
@@ -43,6 +50,9 @@ void wr_comparison_close(wr_comparison *c);
  * still being opened. From then on env[WR_CUDA] belongs to that thread, until one of the next two functions waits for it. A
  * build without backends for a device returns WR_EUNAVAILABLE at once. */
 wr_status wr_comparison_begin_device(wr_comparison *c, double most);
+
+/* 1 while the device is being opened. */
+int wr_comparison_is_opening(const wr_comparison *c);
 
 /* The device, opened, if all backends that will run do so there; else NULL. *reads_rows := 1 if one of them reads the matrix on
  * the host. Waits until the device is open. */

@@ -19,7 +19,7 @@ typedef struct wr_device_thread {
   double upload_seconds; /* that the uploads took                                                    */
   wr_csr_upload *upload; /* of matrix `number` of the channel; NULL: none, or it failed              */
   int64_t number;
-  atomic_int opened;     /* 1: env is open, or has failed, and error is final                        */
+  atomic_int opened;     /* 1: env is open, or has failed, and error and open_seconds are final          */
   wr_row_channel rows;
 } wr_device_thread;
 

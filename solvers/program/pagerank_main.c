@@ -144,6 +144,8 @@ static wr_status normalise(void *solve, double *x) { return wr_scoring_normalise
 
 static void stop(void *solve) { wr_scoring_close(solve); }
 
+static wr_status resume(void *problem, const double *x) { return wr_graph_set_start(problem, x); }
+
 /* A score below 0 is a mistake in the file, as is one that is not finite, which reading refuses. */
 static wr_status check_signs(const char *path, const double *scores, int64_t n, const wr_ids *ids) {
   char text[WR_ID_TEXT];
@@ -426,6 +428,7 @@ int main(int argc, char **argv) {
       .verify_seconds = wr_scoring_verify_seconds,
       .stop = stop,
       .check = check,
+      .resume = resume,
       .difference = difference,
       .find_order = find_order,
       .present = present,

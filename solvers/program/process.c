@@ -1,7 +1,8 @@
-#define _DEFAULT_SOURCE /* sigaction */
+#define _DEFAULT_SOURCE /* sigaction, _exit */
 #include "solvers/program/process.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "config/text.h"
 #include "config/version.h"
@@ -23,6 +24,11 @@ const volatile sig_atomic_t *wr_process_interrupted(void) { return &interrupted;
 
 wr_status wr_process_flush(FILE *out) {
   return fflush(out) != 0 || ferror(out) ? wr_fail(WR_EOUTPUT, "standard output could not be written") : WR_OK;
+}
+
+void wr_process_leave(int code) {
+  (void)fflush(NULL);
+  _exit(code);
 }
 
 int wr_process_complain(const char *program, wr_status status) {

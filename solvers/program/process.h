@@ -23,6 +23,10 @@ int wr_process_complain(const char *program, wr_status status);
 /* The same of one of several matrices: the message names it unless the sentence begins with its name. name NULL: as above. */
 int wr_process_complain_of(const char *program, const char *name, wr_status status);
 
+/* Ends the process at once, with all output written, while another thread may be at work: opening a device cannot be called
+ * off, and would be waited for otherwise. */
+_Noreturn void wr_process_leave(int code);
+
 /* 1 if the settings ask for an action: --help, --version, --list-backends or --list-generators; 0 for work. */
 int wr_process_is_action(const wr_settings *settings);
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/defaults.h"
 #include "config/elements.h"
 #include "config/memory.h"
 #include "config/text.h"
@@ -17,6 +18,7 @@
 #include "solvers/program/advice.h"
 #include "solvers/program/compare.h"
 #include "solvers/program/matrix_list.h"
+#include "solvers/program/opening.h"
 #include "solvers/api/part_source.h"
 #include "solvers/program/paths.h"
 #include "solvers/program/process.h"
@@ -51,6 +53,8 @@ typedef struct job {
   const char *operand;
   int by_default;    /* 1: the command line names no backend, or auto                */
   int automatic;     /* 1: the matrix is to choose a backend                         */
+  wr_error opening;  /* why the time of opening a device is not kept between runs, or was not used */
+  int leaves;        /* 1: the process is to end while a thread still opens a device */
   int known;         /* 1: extent is that of the matrix, estimated before reading     */
   wr_extent extent;
   wr_csr *A;
@@ -160,6 +164,24 @@ static wr_status parse(job *j, int argc, char **argv) {
   return WR_OK;
 }
 
+/* *choice := what stands at this place for the default, or for -k auto. Several sets are multiplied at once, which few backends
+ * can do. */
+static wr_status default_choice(const job *j, wr_place place, wr_choice *choice) {
+  const wr_settings *s = &j->settings;
+  if (j->automatic && s->seeds == NULL)
+    return wr_choice_automatic("--backend", s->backends, place, s->deterministic, choice);
+  return wr_choice_parse("--backend", (s->seeds ? wr_backend_default_many(place) : wr_backend_default(place))->name,
+                         choice);
+}
+
+static wr_status take_default(job *j, wr_place place) {
+  wr_comparison *c = &j->comparison;
+  wr_choices_free(j->choices, &c->count);
+  PASS(default_choice(j, place, &j->choices[0]));
+  c->count = 1;
+  return WR_OK;
+}
+
 /* Without -k, or with -k auto: chooses the GPU if `open` succeeds and the problem is large enough, else the CPU, and notes why.
  * A build without backends for a GPU opens one only with -d cuda, to report what is missing. */
 static wr_status choose_backend(job *j, wr_status (*open)(wr_comparison *c)) {
@@ -168,21 +190,13 @@ static wr_status choose_backend(job *j, wr_status (*open)(wr_comparison *c)) {
   wr_place place = s->device == WR_DEVICE_CPU || wr_backend_default(WR_CUDA) == NULL ? WR_HOST : WR_CUDA;
   double bytes = j->program->work(s, j->extent.nrows, j->extent.nnz);
   if (s->device == WR_DEVICE_AUTO && place == WR_CUDA && j->known && !c->env_tried[WR_CUDA])
-    place = wr_place_for(bytes, c->threads, j->facts.place, sizeof j->facts.place);
+    place = wr_place_for(bytes, c->threads, c->opening, j->facts.place, sizeof j->facts.place);
   if (s->device == WR_DEVICE_CUDA || place == WR_CUDA) {
     wr_status status = open(c);
     if (status != WR_OK && s->device == WR_DEVICE_CUDA) return status;
     place = status == WR_OK ? WR_CUDA : WR_HOST;
   }
-  wr_choices_free(j->choices, &c->count);
-  if (j->automatic && s->seeds == NULL) { /* sets are multiplied several at once, which few backends can */
-    PASS(wr_choice_automatic("--backend", s->backends, place, s->deterministic, &j->choices[0]));
-    c->count = 1;
-    return WR_OK;
-  }
-  const wr_backend *backend = s->seeds ? wr_backend_default_many(place) : wr_backend_default(place);
-  wr_status status = wr_option_set(j->program->options, s, "backend", backend->name, "--backend");
-  return status == WR_OK ? wr_choices_parse(s->backends, j->choices, &c->count) : status;
+  return take_default(j, place);
 }
 
 /* Within 0.01 s the driver reports that a machine has no device. */
@@ -197,10 +211,35 @@ static void note_extent(job *j) {
   omp_set_num_threads(wr_threads_for(j->known ? j->extent.nnz : INT64_MAX, j->comparison.threads));
 }
 
+/* 1 if a solve on the CPU may go over to a device: what is asked for is one solve, at the place that takes the least time. */
+static int may_move(const job *j) {
+  const wr_settings *s = &j->settings;
+  const wr_comparison *c = &j->comparison;
+  int chooses_place = j->by_default && s->device == WR_DEVICE_AUTO && !s->deterministic && j->comm == NULL;
+  int is_plain = s->seeds == NULL && s->repeat == 1 && s->precision != WR_PRECISION_MIXED &&
+                 s->fallback == WR_FALLBACK_NONE && !(j->automatic && strcmp(s->backends, "auto") != 0);
+  int is_single = j->program->sides == NULL || j->program->sides(j->problem) == 1;
+  int has_device = wr_backend_default(WR_CUDA) != NULL && (!c->env_tried[WR_CUDA] || c->device.running);
+  return chooses_place && is_plain && is_single && has_device && j->program->resume &&
+         j->A->nnz <= WR_HEAD_START_ENTRIES;
+}
+
+/* Lets the CPU begin while the device is being opened, and a device go on with a solve on the CPU. */
+static wr_status begin_on_cpu(job *j) {
+  wr_comparison *c = &j->comparison;
+  int is_opening = wr_comparison_is_opening(c);
+  if (!may_move(j) || (c->env_tried[WR_CUDA] && !is_opening)) return WR_OK;
+  if (is_opening) PASS(take_default(j, WR_HOST));
+  PASS(default_choice(j, WR_CUDA, &c->later));
+  c->may_move = 1;
+  return WR_OK;
+}
+
 /* Completes the problem, on the device if all backends run there. */
 static wr_status finish_problem(job *j) {
   if (j->program->finish == NULL) return WR_OK;
   int reads_rows;
+  PASS(begin_on_cpu(j));
   wr_env *device = wr_comparison_only_device(&j->comparison, &reads_rows);
   if (device) {
     wr_ledger_enter(&j->ledger, WR_PHASE_UPLOAD);
@@ -539,27 +578,47 @@ static wr_status work_check(job *j) {
   return report_check(j);
 }
 
+/* After the work: learns how long opening takes; without -k the effective option is the backend that gave the answer. Says why
+ * a device was not used; where the machine has no GPU that needs no message. */
+static wr_status note_place(job *j) {
+  const wr_comparison *c = &j->comparison;
+  const wr_error *failure = &c->runs[0].moved.failure, *unopened = &c->env_error[WR_CUDA];
+  const char *program = j->program->name;
+  wr_error unkept = {0};
+  if (c->opening_took > 0 && !j->settings.deterministic)
+    wr_opening_learn(j->settings.device_number, c->opening_took, &unkept);
+  if (j->opening.status == WR_OK) j->opening = unkept;
+  if (!j->by_default) return WR_OK;
+  if (unopened->status != WR_OK && !j->settings.quiet && wr_machine_has_gpu("/dev"))
+    wr_text_message(stderr, "%s: computing on the CPU: %s", program, unopened->text);
+  else if (failure->status != WR_OK && !j->settings.quiet)
+    wr_text_message(stderr, "%s: going on on the CPU: %s", program, failure->text);
+  if (j->automatic) return WR_OK;
+  return wr_option_set(j->program->options, &j->settings, "backend", c->choices[0].backend->name, "--backend");
+}
+
 static wr_status work(job *j) {
   wr_status status;
   wr_comparison *c = &j->comparison;
   note_extent(j);
   j->automatic = wr_choice_is_auto(j->settings.backends);
   j->by_default = j->settings.backends == NULL || j->automatic;
+  c->opening = WR_DEVICE_OPEN_SECONDS;
+  if (j->by_default && !j->settings.deterministic)
+    c->opening = wr_opening_expected(j->settings.device_number, &j->opening);
   status =
       j->by_default ? choose_backend(j, begin_device) : wr_choices_parse(j->settings.backends, j->choices, &c->count);
   TRY(wr_comm_agree(j->comm, status));
   TRY(wr_comm_agree(j->comm, check_choices(j)));
   TRY(prepare_problem(j));
   /* Now its sizes are known, and whether the device works. */
-  if (j->by_default) TRY(wr_comm_agree(j->comm, choose_backend(j, open_device)));
-  /* Without a GPU in the machine this needs no message. */
-  if (j->by_default && c->env_error[WR_CUDA].status != WR_OK && !j->settings.quiet && wr_machine_has_gpu("/dev"))
-    wr_text_message(stderr, "%s: computing on the CPU with cpu_csr: %s", j->program->name, c->env_error[WR_CUDA].text);
+  if (j->by_default && !c->may_move) TRY(wr_comm_agree(j->comm, choose_backend(j, open_device)));
   c->problem = j->problem, c->facts = &j->facts;
   j->facts.keeps_history = j->settings.history != NULL;
   if (j->settings.history || j->settings.report || j->settings.iterations <= MOST_KEPT) c->histories = j->histories;
   wr_process_catch_signals(); /* the iterate of an interrupted solve is written */
   TRY(wr_compare(c));
+  TRY(note_place(j));
   j->facts.interrupted = *c->interrupted != 0;
   TRY(collect_parts(j));
   TRY(collect_answer(j));
@@ -585,6 +644,8 @@ static void complain_of_runs(const job *j) {
   int is_first = j->operand == j->matrices.name[0]; /* of a list: the reason is the same for the others */
   if (j->settings.tune_cache && idle && is_first && !j->settings.quiet)
     wr_text_message(stderr, "%s: --tune-cache is not used: %s", j->program->name, idle);
+  if (j->opening.status != WR_OK && !j->settings.quiet)
+    wr_text_message(stderr, "%s: %s", j->program->name, j->opening.text);
   if (!j->settings.quiet) wr_report_warnings(stderr, j->program->name, j->runs, c->count);
   for (int k = 0; k < j->comparison.count; k++) {
     const wr_run *run = &j->runs[k];
@@ -618,6 +679,9 @@ static void begin_matrix(job *j, const char *name) {
 
 /* Frees what is of this matrix, and makes the settings what they were before it. */
 static void end_matrix(job *j) {
+  int is_last = j->operand == j->matrices.name[j->matrices.count - 1];
+  j->leaves = is_last && wr_comparison_is_opening(&j->comparison);
+  if (j->leaves) return; /* the thread uses all that there is */
   wr_comparison_close(&j->comparison);
   wr_choices_free(j->choices, &j->comparison.count);
   for (int k = 0; k < WR_MAX_RUNS; k++) wr_history_free(&j->histories[k]), wr_free(j->runs[k].sides);
@@ -711,6 +775,7 @@ int wr_program_run(const wr_program *program, int argc, char **argv) {
     status = process_matrices(j, &code);
   if (status != WR_OK) code = wr_worse_exit_code(code, complain(j, NULL, status));
   code = program->end_parts(j->comm, code, j->comm ? say_failure : NULL, j);
+  if (j->leaves) wr_process_leave(code);
   wr_output_abandon(&j->lines);
   wr_matrix_list_free(&j->matrices);
   wr_options_release(program->options, &j->settings);

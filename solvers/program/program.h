@@ -65,6 +65,9 @@ typedef struct wr_program {
   void (*stop)(void *solve); /* frees what it holds; also after start has failed */
   /* Instead of solving: checks the x of settings->check. NULL: the program has no --check. */
   wr_status (*check)(void *problem, const wr_settings *settings, const wr_ids *ids, wr_certificate *certificate);
+  /* A solve goes on elsewhere: the problem, which is finished, begins with this x[rows], an answer so far. It is copied.
+   * NULL: a solve stays where it begins. */
+  wr_status (*resume)(void *problem, const double *x);
   /* Distance of two answers, as reports give it. */
   double (*difference)(const double *a, const double *b, int64_t n);
   /* run->order := how far the order of its answer x[n] is proven; NULL: it has none. Of parts: n is all, in one of them. */

@@ -17,16 +17,14 @@ void wr_progress_begin(wr_progress *progress, FILE *out) {
   *progress = (wr_progress){.out = out, .shown = isatty(fileno(out)), .drawn_at = now, .begin = begin};
 }
 
-/* The rate of decrease is that of the later iterations, since the first ones often reduce the measure much more. */
-static void keep_marks(wr_progress *progress, wr_progress_mark now) {
-  if (progress->last.iteration == 0) progress->from = progress->last = now;
-  if (now.iteration < 2 * progress->last.iteration) return;
-  progress->from = progress->last;
-  progress->last = now;
+void wr_progress_keep(wr_progress_mark *from, wr_progress_mark *last, wr_progress_mark now) {
+  if (last->iteration == 0) *from = *last = now;
+  if (now.iteration < 2 * last->iteration) return;
+  *from = *last;
+  *last = now;
 }
 
-/* Seconds until measure is at target if it decreases as before; a negative number if it does not decrease. */
-static double seconds_left(const wr_progress_mark *from, const wr_progress_mark *now, double target) {
+double wr_progress_left(const wr_progress_mark *from, const wr_progress_mark *now, double target) {
   double fallen = log(from->measure / now->measure), to_fall = log(now->measure / target);
   if (!(fallen > 0) || !isfinite(fallen) || !isfinite(to_fall)) return -1;
   return fmax(to_fall, 0) * (now->time - from->time) / fallen;
@@ -46,11 +44,11 @@ static void left_text(double seconds, char *text, size_t size) {
 int wr_progress_line(wr_progress *progress, double now, int64_t iteration, double measure, double target, char *text) {
   wr_progress_mark mark = {.time = now, .iteration = iteration, .measure = measure};
   char at[16], to[16], left[32], speed[16];
-  keep_marks(progress, mark);
+  wr_progress_keep(&progress->from, &progress->last, mark);
   if (now - progress->drawn_at < interval) return 0;
   progress->drawn_at = now;
   double rate = (double)(iteration - progress->begin.iteration) / (now - progress->begin.time);
-  left_text(seconds_left(&progress->from, &mark, target), left, sizeof left);
+  left_text(wr_progress_left(&progress->from, &mark, target), left, sizeof left);
   snprintf(text, WR_PROGRESS_WIDTH + 1, "iteration %" PRId64 "   %s -> %s   %s it/s%s", iteration,
            wr_text_real(measure, at), wr_text_real(target, to),
            rate < 10 || rate > 1e12 ? wr_text_real(rate, speed) : wr_text_count((int64_t)rate, speed), left);

@@ -42,6 +42,13 @@ void wr_progress_show(void *progress, int64_t iteration, double measure, double 
 void wr_progress_prepare(void *progress, const char *what, double share); /* likewise; keeps `what` */
 void wr_progress_end(wr_progress *progress);
 
+/* Keeps two marks of a solve, between which its rate is measured: *from is that after a quarter to a half of the iterations,
+ * since the first ones often reduce the measure much more. Both begin as zeros. */
+void wr_progress_keep(wr_progress_mark *from, wr_progress_mark *last, wr_progress_mark now);
+
+/* Seconds until the measure is at target if it falls as between the two marks; a negative number if it does not fall. */
+double wr_progress_left(const wr_progress_mark *from, const wr_progress_mark *now, double target);
+
 /* text[WR_PROGRESS_WIDTH + 1] := the line that show draws at time `now`; returns 0 if it is too early for another one. The time
  * left assumes that the measure decreases by the same factor each second; without a decrease it is left out. */
 int wr_progress_line(wr_progress *progress, double now, int64_t iteration, double measure, double target, char *text);

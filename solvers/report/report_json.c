@@ -337,6 +337,21 @@ static void write_chosen(wr_json *json, const wr_run *run) {
   wr_json_end(json, '}');
 }
 
+/* Of a run that the CPU began and a device went on with; null for others. */
+static void write_moved(wr_json *json, const wr_run_moved *moved) {
+  if (moved->backend == NULL) {
+    wr_json_null(json, "moved");
+    return;
+  }
+  wr_json_begin(json, "moved", '{');
+  wr_json_text(json, "from", moved->backend->name);
+  wr_json_integer(json, "iterations", moved->iterations);
+  wr_json_integer(json, "multiplies", moved->multiplies);
+  wr_json_real(json, "s", moved->seconds);
+  wr_json_text(json, "failure", moved->failure.text);
+  wr_json_end(json, '}');
+}
+
 static void write_run(wr_json *json, const wr_problem_facts *problem, const wr_run *run, const wr_run *base) {
   char label[LABEL_ROOM];
   wr_json_begin(json, NULL, '{');
@@ -350,6 +365,7 @@ static void write_run(wr_json *json, const wr_problem_facts *problem, const wr_r
   wr_json_text(json, "status", wr_status_name(run->error.status));
   wr_json_text(json, "reason", run->error.text);
   wr_json_integer(json, "exit_code", wr_run_exit_code(run));
+  write_moved(json, &run->moved);
   write_chosen(json, run);
   wr_json_boolean(json, "ran", run->ran);
   wr_json_plan(json, run, 1);

@@ -47,6 +47,14 @@ typedef struct wr_run_sets {
   int columns;           /* sets at once                                                                 */
 } wr_run_sets;
 
+/* What the CPU did of a run before a device took over (docs/auto.md). */
+typedef struct wr_run_moved {
+  const wr_backend *backend;      /* NULL: the run stayed where it began, and all else is 0                  */
+  int64_t iterations, multiplies; /* part of those of the result                                             */
+  double seconds;                 /* of its iterations: part of the phase solve                              */
+  wr_error failure;               /* why the device could not go on, and the CPU did; WR_OK: the device did  */
+} wr_run_moved;
+
 /* What was found for one of several right-hand sides. */
 typedef struct wr_run_side {
   wr_result result;
@@ -61,6 +69,7 @@ typedef struct wr_run {
   char knobs[128];         /* effective, "alg=1"; "" none                                             */
   wr_error error;          /* why it did not run, or broke off                                        */
   int ran;                 /* 1: there is a result                                                    */
+  wr_run_moved moved;
   wr_chosen chosen;        /* of -k auto; its backend is NULL if the user named one                   */
   wr_plan_info info;
   wr_run_precond precond;
@@ -117,7 +126,7 @@ typedef struct wr_problem_facts {
   double tolerance;
   int keeps_history;       /* 1: JSON reports have the history of each run                            */
   int interrupted;         /* 1: a signal ended the program early                                     */
-  char place[192];         /* "the CPU: ...", why the problem's size chose it; "": the size did not       */
+  char place[320];         /* "the CPU: ...", why the program chose it, or what was done where; "": the user chose */
   int64_t part_count;      /* 0: one process has all rows                                             */
   wr_part_facts *parts;    /* [part_count], for wr_free                                               */
   char remark[512];        /* "b = A*ones", "undirected: no transpose needed", "" ...                 */

@@ -402,6 +402,19 @@ done:
   return status;
 }
 
+wr_status wr_system_set_guess(wr_system *system, const double *x) {
+  double *guess;
+  if (system == NULL || system->A == NULL || wr_scaling_is_open(&system->scaling))
+    return wr_refuse(__func__, "system is %s", system ? "not built" : "NULL");
+  WR_NEED(x);
+  PASS(check_finite(system->A, x, "the first guess"));
+  PASS(wr_copy_elements(x, system->n, "the first guess", &guess));
+  wr_free(system->guess);
+  system->guess = guess;
+  scale_guess(system);
+  return WR_OK;
+}
+
 wr_status wr_system_build(wr_csr *A, double *b, double *guess, int random, int64_t seed, wr_scale scale,
                           const wr_preconditioner *precond, double atol, wr_system *system) {
   PASS(wr_system_begin(A, b, guess, random, seed, scale, precond, atol, NULL, system));

@@ -15,13 +15,13 @@ static void test_place(void) {
   CASE("the place");
   for (int threads = 1; threads <= 64; threads *= 2) {
     double limit = opening * WR_CORE_BYTES_PER_SECOND * (threads < WR_MEMORY_CORES ? threads : WR_MEMORY_CORES);
-    CHECK(wr_place_for(0.99 * limit, threads, why, sizeof why) == WR_HOST);
+    CHECK(wr_place_for(0.99 * limit, threads, opening, why, sizeof why) == WR_HOST);
     CHECKF(strstr(why, "-d cuda") != NULL && strchr(why, '\n') == NULL && strlen(why) < sizeof why - 1, "'%s'", why);
-    CHECK(wr_place_for(1.01 * limit, threads, why, sizeof why) == WR_CUDA && why[0] == '\0');
+    CHECK(wr_place_for(1.01 * limit, threads, opening, why, sizeof why) == WR_CUDA && why[0] == '\0');
   }
-  CHECK(wr_place_for(0, 1, why, sizeof why) == WR_HOST);
-  CHECK(wr_place_for(INFINITY, 1, why, sizeof why) == WR_CUDA);
-  CHECK(wr_place_for(NAN, 1, why, sizeof why) == WR_CUDA);
+  CHECK(wr_place_for(0, 1, opening, why, sizeof why) == WR_HOST);
+  CHECK(wr_place_for(INFINITY, 1, opening, why, sizeof why) == WR_CUDA);
+  CHECK(wr_place_for(NAN, 1, opening, why, sizeof why) == WR_CUDA);
   CHECK(wr_cpu_seconds(WR_CORE_BYTES_PER_SECOND, 1) == 1 && wr_cpu_seconds(WR_CORE_BYTES_PER_SECOND, 2) == 0.5);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <map>
 #include <mutex>
@@ -83,7 +84,11 @@ const char *cudaGetErrorName(cudaError_t error) { return errors[row_of(error)].n
 
 static int current;
 static bool is_device(int device) { return device >= 0 && device < simt_get_settings()->devices; }
-cudaError_t cudaGetDeviceCount(int *count) { return *count = simt_get_settings()->devices, cudaSuccess; }
+cudaError_t cudaGetDeviceCount(int *count) {
+  static bool is_open = (usleep(1000 * static_cast<useconds_t>(simt_get_settings()->open)), true);
+  (void)is_open;
+  return *count = simt_get_settings()->devices, cudaSuccess;
+}
 static bool is_lost;
 void simt_lose_device(bool lost) { is_lost = lost; }
 cudaError_t cudaSetDevice(int device) {

@@ -107,6 +107,37 @@ static void try_system_set_rhs(void) {
   wr_system_free(&system);
 }
 
+static void try_system_set_guess(void) {
+  double x[SIZE];
+  wr_system system, none = {0};
+  for (int i = 0; i < SIZE; i++) x[i] = 1;
+  CHECK_OK(wr_system_build(given.A, NULL, NULL, 0, 0, WR_SCALE_NONE, 0, 0, &system));
+  REFUSED("system is NULL", wr_system_set_guess(NULL, x));
+  REFUSED("system is not built", wr_system_set_guess(&none, x));
+  REFUSED("x is NULL", wr_system_set_guess(&system, NULL));
+  CHECK_OK(wr_system_set_guess(&system, x));
+  x[1] = (double)NAN;
+  CHECK_FAILS(WR_EINPUT, wr_system_set_guess(&system, x));
+  CHECK(system.guess && system.guess[0] == ldexp(1, system.exponent + system.rhs_exponent) &&
+        system.guess[1] == system.guess[0]);
+  wr_system_free(&system);
+}
+
+static void try_graph_set_start(void) {
+  double scores[SIZE];
+  wr_graph graph, none = {0};
+  for (int i = 0; i < SIZE; i++) scores[i] = i == 0 ? -1 : 2;
+  CHECK_OK(wr_graph_build(given.A, 0, NULL, NULL, &graph));
+  REFUSED("graph is NULL", wr_graph_set_start(NULL, scores));
+  REFUSED("graph is not begun", wr_graph_set_start(&none, scores));
+  REFUSED("scores is NULL", wr_graph_set_start(&graph, NULL));
+  CHECK_OK(wr_graph_set_start(&graph, scores));
+  scores[1] = (double)NAN;
+  CHECK_FAILS(WR_EINPUT, wr_graph_set_start(&graph, scores));
+  CHECK(graph.start && graph.start[0] == 0 && graph.start[1] > 0 && graph.start[1] == graph.start[SIZE - 1]);
+  wr_graph_free(&graph);
+}
+
 static void try_scaling_find(void) {
   wr_scaling scaling;
   REFUSED("A is NULL", wr_scaling_find(NULL, WR_SCALE_AUTO, &scaling));
@@ -736,6 +767,7 @@ static void try_version(void) { CHECK(wr_version() != NULL && wr_version()[0] !=
       {"wr_history_add", try_history_add}, {"wr_history_free", try_history_free},                     \
       {"wr_system_scale_rows", try_system_scale_rows}, {"wr_scaling_find", try_scaling_find},         \
       {"wr_scaling_free", try_scaling_free}, {"wr_system_set_rhs", try_system_set_rhs},                  \
+      {"wr_system_set_guess", try_system_set_guess}, {"wr_graph_set_start", try_graph_set_start},     \
       {"wr_system_build", try_system_build}, {"wr_system_free", try_system_free},                     \
       {"wr_system_begin", try_system_begin}, {"wr_system_upload", try_system_upload},                 \
       {"wr_system_finish", try_system_finish},                                                        \

@@ -1,0 +1,22 @@
+#include "solvers/program/head_start.h"
+
+#include <math.h>
+
+#include "config/defaults.h"
+
+void wr_head_start_begin(wr_head_start *h, const wr_csr *A, wr_type type, double opening, double now) {
+  double value = (double)wr_type_bytes(type), n = (double)A->nrows;
+  double bytes = (4 + (A->val ? value : 0)) * (double)A->nnz + 8 * n, vectors = 8 * value * n;
+  *h = (wr_head_start){.opening = opening, .begin = {.time = now}};
+  h->move = WR_MOVE_SECONDS + (bytes + vectors) / WR_UPLOAD_BYTES_PER_SECOND;
+  h->iteration = WR_DEVICE_ITERATION_SECONDS + 2 * (bytes + vectors) / WR_DEVICE_BYTES_PER_SECOND;
+}
+
+void wr_head_start_keep(wr_head_start *h, wr_progress_mark now) { wr_progress_keep(&h->from, &h->last, now); }
+
+double wr_head_start_gain(const wr_head_start *h, wr_progress_mark now, double target, double wait) {
+  double here = now.iteration > 0 ? (now.time - h->begin.time) / (double)now.iteration : 0; /* s of an iteration */
+  if (!(here > h->iteration)) return -wait - h->move;
+  double left = wr_progress_left(&h->from, &now, target) / here;
+  return left < 0 ? INFINITY : left * (here - h->iteration) - h->move - wait;
+}

@@ -1,0 +1,27 @@
+/* -d auto: a solve begins on the CPU while a device is being opened. What a device would gain is found from the iterations so
+ * far: how long each takes, and how fast the measure falls. */
+#ifndef WR_HEAD_START_H
+#define WR_HEAD_START_H
+
+#include "solvers/program/progress.h"
+#include "spmv/matrix/csr.h"
+#include "spmv/device/vec.h"
+
+typedef struct wr_head_start {
+  double opening;              /* s that opening a device takes, as expected                            */
+  double move, iteration;      /* s: of going over to it; of an iteration there                         */
+  wr_progress_mark begin, from, last; /* as in wr_progress                                              */
+} wr_head_start;
+
+/* For a solve with A that begins now. Of A the sizes are read, and whether there are values. */
+void wr_head_start_begin(wr_head_start *h, const wr_csr *A, wr_type type, double opening, double now);
+
+/* After an iteration, of which `now` has the number, the time and the measure. */
+void wr_head_start_keep(wr_head_start *h, wr_progress_mark now);
+
+/* Behind that: the seconds by which the solve ends sooner if it goes over to a device that is open in `wait` seconds; 0
+ * or less: it ends later. INFINITY: the measure does not fall, and an iteration there takes less. The measure is expected to
+ * fall by the same factor each second, as since the iterations were half as many. */
+double wr_head_start_gain(const wr_head_start *h, wr_progress_mark now, double target, double wait);
+
+#endif
