@@ -54,6 +54,10 @@
  * are solved take 50 to 1000, where the choice is often the same. */
 #define WR_EXPECTED_MULTIPLIES 200
 
+/* Multiplies from which on -k auto fetches rows that were made on a device, for backends that read them on the host: an entry
+ * takes 0.4 ns to fetch, and a multiply by another backend gains at most half of 1 to 3 ps (H200, 2026-11). */
+#define WR_ROWS_WORTH_MULTIPLIES 1000
+
 /* Where spmv --calibrate keeps what it measures, in the user's cache folder (user_cache.h). */
 #define WR_CALIBRATION_FILE "calibration"
 

@@ -186,7 +186,7 @@ class Solver:
     M : sparse matrix, array, operator or function, optional
         ``M @ r`` or ``M(r)`` approximates ``A^-1 r``; in place of `precond`.
     backend, device : str, optional
-        ``"merbit:sigma=16"``; ``"auto"``, ``"cpu"``, ``"cuda"``, ``"cuda:N"``.
+        ``"merbit:sigma=16"``, None: the matrix decides; ``"auto"``, ``"cpu"``, ``"cuda"``, ``"cuda:N"``.
     precision : str, optional
         ``"f64"`` or ``"f32"``, of the iterations.
     scale, fallback, stop, verify : str, optional

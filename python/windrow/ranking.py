@@ -108,7 +108,7 @@ def pagerank(A, damping=0.85, personalize=None, tol=None, backend=None, device=N
     tol : float, optional
         Bound on the L1 error of the scores. None: 1e-9 (with ``precision="f32"`` 1e-5).
     backend, device : str, optional
-        ``"merbit:sigma=16"``; ``"auto"``, ``"cpu"``, ``"cuda"``, ``"cuda:N"``.
+        ``"merbit:sigma=16"``, None: the matrix decides; ``"auto"``, ``"cpu"``, ``"cuda"``, ``"cuda:N"``.
     precision : str, optional
         ``"f64"``, ``"f32"``, or ``"mixed"``: most sweeps in f32, the answer as in f64.
     method : str, optional

@@ -88,6 +88,7 @@ static const wr_knob auto_rows[] = {
 wr_status wr_choice_automatic(const char *option, const char *text, wr_place place, int deterministic,
                               wr_choice *choice) {
   auto_knobs knobs = {0};
+  if (text == NULL) text = "auto";
   if (strchr(text, ','))
     return wr_fail(WR_EUSAGE, "%s: auto, which chooses a backend for a solve, stands alone", option);
   PASS(wr_knobs_parse(auto_rows, &knobs, text[4] == ':' ? text + 5 : NULL, "auto"));

@@ -32,8 +32,9 @@ const char *wr_choices_tune_nothing(const wr_choice *choices, int count, int det
 /* 1 if text is "auto" or "auto:KNOBS", which stands for no backend by name. */
 int wr_choice_is_auto(const char *text);
 
-/* *choice := what stands for such a text: the default backend of a place, to be replaced by what wr_choice_prepare finds.
- * WR_EUSAGE: an unknown knob, a list, or measure=1 together with `deterministic`. option: as for wr_choice_parse. */
+/* *choice := what stands for such a text, or for "auto" if it is NULL: the default backend of a place, to be replaced by what
+ * wr_choice_prepare finds. WR_EUSAGE: an unknown knob, a list, or measure=1 together with `deterministic`. option: as for
+ * wr_choice_parse. */
 wr_status wr_choice_automatic(const char *option, const char *text, wr_place place, int deterministic,
                               wr_choice *choice);
 

@@ -174,10 +174,8 @@ static wr_status open_default(const wr_place_options *o, wr_device device, int n
     status = open_env(o, place, number, &s->env);
   }
   PASS(status);
-  if (wr_choice_is_auto(o->backend) && !o->several)
-    return wr_choice_automatic("options->backend", o->backend, place, o->deterministic, &s->choice);
-  const wr_backend *backend = o->several ? wr_backend_default_many(place) : wr_backend_default(place);
-  return wr_choice_parse("options->backend", backend->name, &s->choice);
+  if (o->several) return wr_choice_parse("options->backend", wr_backend_default_many(place)->name, &s->choice);
+  return wr_choice_automatic("options->backend", o->backend, place, o->deterministic, &s->choice);
 }
 
 wr_status wr_session_open(const char *function, const wr_place_options *o, wr_session *s) {

@@ -134,7 +134,7 @@ int64_t wr_trace_get(const wr_trace *trace, int64_t column, const int64_t **iter
 
 typedef struct wr_solve_options {
   size_t size;
-  const char *backend;   /* "merbit:sigma=16"; "auto", "auto:measure=1": the matrix decides; NULL: the device's       */
+  const char *backend;   /* "merbit:sigma=16"; "auto" (NULL), "auto:measure=1": the matrix decides                    */
   const char *device;    /* "auto" (NULL): by the size of the problem; "cpu", "cuda", "cuda:N"                       */
   const char *precision; /* "f64" (NULL), "f32": of iterations; the answer is as accurate as the tolerance says      */
   const char *method;    /* "auto" (NULL), "bicgstab", "bicgstabl", "idr", "cg"                                      */

@@ -24,6 +24,11 @@ static wr_status check_device(const wr_comparison *c, const wr_backend *backend)
   return WR_OK;
 }
 
+/* 1 if a solve is so long that -k auto is to choose among backends that read rows on the host, too. */
+static int wants_rows(const wr_comparison *c) {
+  return c->program->use && c->program->use(c->settings).multiplies >= WR_ROWS_WORTH_MULTIPLIES;
+}
+
 /* 1 if all backends that will run do so on the device. *reads_rows := 1 if one of them reads the matrix on the host. */
 static int all_on_device(const wr_comparison *c, int *reads_rows) {
   int runs = 0;
@@ -32,7 +37,7 @@ static int all_on_device(const wr_comparison *c, int *reads_rows) {
     const wr_backend *backend = c->choices[k].backend;
     if (backend->plan == NULL || check_device(c, backend) != WR_OK) continue; /* it will be refused */
     if (backend->place != WR_CUDA) return 0;
-    *reads_rows |= c->choices[k].automatic || !(backend->caps & WR_CAP_DEVICE_ROWS);
+    *reads_rows |= c->choices[k].automatic ? wants_rows(c) : !(backend->caps & WR_CAP_DEVICE_ROWS);
     runs++;
   }
   return runs > 0;

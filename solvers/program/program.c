@@ -52,7 +52,7 @@ typedef struct job {
   wr_ledger ledger;
   const char *operand;
   int by_default;    /* 1: the command line names no backend, or auto                */
-  int automatic;     /* 1: the matrix is to choose a backend                         */
+  int automatic;     /* 1: the matrix is to choose a backend, as one alone is asked for */
   wr_error opening;  /* why the time of opening a device is not kept between runs, or was not used */
   int leaves;        /* 1: the process is to end while a thread still opens a device */
   int known;         /* 1: extent is that of the matrix, estimated before reading     */
@@ -164,12 +164,11 @@ static wr_status parse(job *j, int argc, char **argv) {
   return WR_OK;
 }
 
-/* *choice := what stands at this place for the default, or for -k auto. Several sets are multiplied at once, which few backends
- * can do. */
+/* *choice := what stands at this place for -k auto or, by_default and not automatic, for the backend that several processes,
+ * sets or right-hand sides take: these are multiplied several at once, which few backends can do. */
 static wr_status default_choice(const job *j, wr_place place, wr_choice *choice) {
   const wr_settings *s = &j->settings;
-  if (j->automatic && s->seeds == NULL)
-    return wr_choice_automatic("--backend", s->backends, place, s->deterministic, choice);
+  if (j->automatic) return wr_choice_automatic("--backend", s->backends, place, s->deterministic, choice);
   return wr_choice_parse("--backend", (s->seeds ? wr_backend_default_many(place) : wr_backend_default(place))->name,
                          choice);
 }
@@ -217,7 +216,7 @@ static int may_move(const job *j) {
   const wr_comparison *c = &j->comparison;
   int chooses_place = j->by_default && s->device == WR_DEVICE_AUTO && !s->deterministic && j->comm == NULL;
   int is_plain = s->seeds == NULL && s->repeat == 1 && s->precision != WR_PRECISION_MIXED &&
-                 s->fallback == WR_FALLBACK_NONE && !(j->automatic && strcmp(s->backends, "auto") != 0);
+                 s->fallback == WR_FALLBACK_NONE && (s->backends == NULL || strcmp(s->backends, "auto") == 0);
   int is_single = j->program->sides == NULL || j->program->sides(j->problem) == 1;
   int has_device = wr_backend_default(WR_CUDA) != NULL && (!c->env_tried[WR_CUDA] || c->device.running);
   return chooses_place && is_plain && is_single && has_device && j->program->resume &&
@@ -239,6 +238,10 @@ static wr_status begin_on_cpu(job *j) {
 static wr_status finish_problem(job *j) {
   if (j->program->finish == NULL) return WR_OK;
   int reads_rows;
+  if (j->automatic && j->settings.backends == NULL && j->program->sides && j->program->sides(j->problem) > 1) {
+    j->automatic = 0;
+    PASS(take_default(j, j->choices[0].backend->place));
+  }
   PASS(begin_on_cpu(j));
   wr_env *device = wr_comparison_only_device(&j->comparison, &reads_rows);
   if (device) {
@@ -593,16 +596,17 @@ static wr_status note_place(job *j) {
     wr_text_message(stderr, "%s: computing on the CPU: %s", program, unopened->text);
   else if (failure->status != WR_OK && !j->settings.quiet)
     wr_text_message(stderr, "%s: going on on the CPU: %s", program, failure->text);
-  if (j->automatic) return WR_OK;
-  return wr_option_set(j->program->options, &j->settings, "backend", c->choices[0].backend->name, "--backend");
+  if (j->settings.backends && j->automatic) return WR_OK;
+  return wr_option_set(j->program->options, &j->settings, "backend",
+                       j->automatic ? "auto" : c->choices[0].backend->name, "--backend");
 }
 
 static wr_status work(job *j) {
   wr_status status;
   wr_comparison *c = &j->comparison;
   note_extent(j);
-  j->automatic = wr_choice_is_auto(j->settings.backends);
-  j->by_default = j->settings.backends == NULL || j->automatic;
+  j->by_default = j->settings.backends == NULL || wr_choice_is_auto(j->settings.backends);
+  j->automatic = j->by_default && j->settings.seeds == NULL && j->comm == NULL;
   c->opening = WR_DEVICE_OPEN_SECONDS;
   if (j->by_default && !j->settings.deterministic)
     c->opening = wr_opening_expected(j->settings.device_number, &j->opening);
@@ -692,7 +696,7 @@ static void end_matrix(job *j) {
   wr_free(j->facts.parts);
   wr_ids_free(&j->ids);
   j->problem = NULL, j->A = NULL, j->facts.parts = NULL;
-  if (!j->by_default || j->automatic) return;
+  if (j->asked.backends) return; /* else they are what the program has chosen */
   wr_free(j->settings.backends);
   j->settings.backends = NULL;
 }

@@ -22,11 +22,11 @@
   {.name = "backend", .letter = 'k', .type = WR_OPTION_TEXT, .offset = AT(backends), .argument = "LIST",                \
    .group = "What to run",                                                                                              \
    .help = "backends, separated by commas, each with its knobs behind colons: cusparse:alg=2,cpu_csr; "                 \
-           "default: merbit on a GPU, cpu_csr on the CPU; auto: that of which a model expects the least time for this "   \
-           "matrix; auto:measure=1: the faster one of the two best when timed"},                                        \
+           "default: auto, that of which a model expects the least time for this matrix; auto:measure=1: the faster "   \
+           "one of the two best when timed"},                                                                           \
   {.name = "device", .letter = 'd', .type = WR_OPTION_TEXT, .offset = AT(device_text), .value = "auto",                 \
    .argument = "cpu|cuda[:N]|auto",                                                                                     \
-   .help = "where to compute; auto: on a GPU if the problem is so large that opening one pays"},                        \
+   .help = "where to compute; auto: on the CPU while a GPU is opened, and on the GPU from then on where that pays"},    \
   {.name = "precision", .letter = 'p', .type = WR_OPTION_CHOICE, .offset = AT(precision), .choices = precisions,        \
    .value = "f64", .help = precision_help},                                                                             \
   {.name = "threads", .type = WR_OPTION_INT, .offset = AT(threads), .min = 0, .max = 4096, .value = "0",                \

@@ -1,9 +1,11 @@
 #include "spmv/choose/choose.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "config/argument.h"
+#include "config/user_cache.h"
 #include "spmv/choose/calibration.h"
 #include "spmv/choose/cost_model.h"
 #include "spmv/choose/plan_time.h"
@@ -19,12 +21,20 @@ static const char *const names[2][WR_MOST_CANDIDATES] = {
 static const double resident_bytes = 24e6;
 enum { RESIDENT_ROW = 8192 };
 
-/* At env's place, where the solve needs the matrix anyway. */
+/* Below so many seconds that cpu_csr is expected to take in all, planning blocks takes a large part of what they could gain. */
+static const double worth_blocks = 5e-3;
+
+/* Seconds that a solve on an unknown device is to take at least for measuring there: that takes some 14 ms. */
+static const double worth_measuring = 20e-3;
+
+/* At env's place, where the solve needs the matrix anyway. On the CPU bytes alone decide, which takes the sizes. */
 static wr_status look_at(wr_csr *A, wr_env *env, wr_matrix_features *features) {
   wr_csr_view view;
   if (env->place == WR_HOST) {
     PASS(wr_csr_host(A, env));
-    return wr_matrix_features_get(A, env->type, features);
+    *features = (wr_matrix_features){.nrows = A->nrows, .ncols = A->ncols, .nnz = A->nnz, .valued = A->val != NULL};
+    features->mean = A->nrows > 0 ? (double)A->nnz / (double)A->nrows : 0;
+    return WR_OK;
   }
   PASS(wr_csr_device_view(A, env, &view));
   return wr_matrix_features_device(A, env, &view, features);
@@ -44,6 +54,7 @@ typedef struct contest {
   int count;
   wr_calibration factors[WR_MOST_CANDIDATES]; /* in the order of names */
   int is_calibrated;
+  int learns; /* 1: nothing is known of this device, and what is measured is kept */
 } contest;
 
 /* The cost times the factors of this device. */
@@ -54,13 +65,24 @@ static wr_cost calibrated(const contest *c, const wr_backend *backend, wr_cost c
   return cost;
 }
 
+/* Backends without factors get the geometric mean of those that have some: another device is slower or faster for all. */
+static void complete_factors(contest *c, int count) {
+  double multiply = 0, prepare = 0, found = 0;
+  for (int k = 0; k < count; k++)
+    if (c->factors[k].multiply != 1 || c->factors[k].prepare != 1)
+      multiply += log(c->factors[k].multiply), prepare += log(c->factors[k].prepare), found++;
+  for (int k = 0; found > 0 && k < count; k++)
+    if (c->factors[k].multiply == 1 && c->factors[k].prepare == 1)
+      c->factors[k] = (wr_calibration){exp(multiply / found), exp(prepare / found)};
+}
+
 /* Takes the factors of this device from the file, unless the table knows the device itself, or the choice has to depend on the
  * matrix alone. What is wrong with the file becomes a warning. */
 static wr_status calibrate(contest *c, const char *path, wr_error *warning) {
-  int is_known = 0;
+  int is_known = 0, k = 0;
   if (c->env->place == WR_CUDA) (void)wr_cost_device(c->env->device_name, &is_known);
   if (path == NULL || is_known || c->env->deterministic) return WR_OK;
-  for (int k = 0; k < WR_MOST_CANDIDATES && names[c->env->place][k]; k++) {
+  for (; k < WR_MOST_CANDIDATES && names[c->env->place][k]; k++) {
     const wr_backend *backend;
     PASS(wr_backend_find(names[c->env->place][k], &backend));
     wr_status status = wr_calibration_find(path, c->env, backend, c->features.valued, &c->factors[k]);
@@ -68,6 +90,8 @@ static wr_status calibrate(contest *c, const char *path, wr_error *warning) {
     if (status != WR_EINPUT) PASS(status);
     c->is_calibrated |= c->factors[k].multiply != 1 || c->factors[k].prepare != 1;
   }
+  if (c->env->place == WR_CUDA) complete_factors(c, k);
+  c->learns = c->env->place == WR_CUDA && !c->is_calibrated && warning->status == WR_OK;
   return WR_OK;
 }
 
@@ -87,9 +111,13 @@ static int may_be_resident(const contest *c, const wr_plan *plan) {
 
 /* 1 if the backend cannot win whatever its plan would say: planning reads samples of the matrix. */
 static int is_beaten(const contest *c, const wr_backend *backend) {
-  if (c->count == 0 || c->env->place == WR_HOST) return 0;
+  if (c->count == 0) return 0;
+  int on_host = c->env->place == WR_HOST;
+  if (on_host && c->use->measure) return 0;
+  if (on_host && c->at[0].total < worth_blocks) return 1;
   if (backend->rows == NULL && may_be_resident(c, c->at[0].plan)) return 1;
-  wr_cost least = wr_cost_least(c->env->device_name, backend, c->env->type, c->features.valued);
+  wr_cost least = on_host ? wr_cost_least_host(&c->features, c->env->type)
+                          : wr_cost_least(c->env->device_name, backend, c->env->type, c->features.valued);
   least = calibrated(c, backend, least);
   return least.prepare + c->use->multiplies * least.multiply >= c->at[0].total;
 }
@@ -105,12 +133,14 @@ static void enter(contest *c, wr_plan *plan, wr_cost cost) {
 /* WR_EUNAVAILABLE and WR_ENOMEM are of one backend; others concern any. */
 static int is_refusal(wr_status status) { return status == WR_EUNAVAILABLE || status == WR_ENOMEM; }
 
+/* Rows that are on the device alone stay there. */
 static wr_status invite(contest *c, wr_csr *A, wr_env *env, const char *name, wr_error *refusal) {
   const wr_backend *backend;
   wr_plan *plan = NULL;
   wr_cost cost;
   PASS(wr_backend_find(name, &backend));
-  if (backend->plan == NULL || is_beaten(c, backend)) return WR_OK;
+  int is_there = A->row_ptr != NULL || env->place == WR_HOST || (backend->caps & WR_CAP_DEVICE_ROWS);
+  if (backend->plan == NULL || !is_there || is_beaten(c, backend)) return WR_OK;
   wr_status status = wr_plan_create(backend, NULL, A, env, &plan);
   if (is_refusal(status)) {
     (void)wr_error_keep(refusal, status);
@@ -165,18 +195,37 @@ static wr_status measure(contest *c, const wr_csr *A, wr_env *env, finalists *f,
   return WR_OK;
 }
 
+/* Keeps how the times of the two that were measured differ from those expected. What goes wrong becomes a warning. */
+static wr_status learn(const contest *c, const char *path, const finalists *f, wr_chosen *chosen) {
+  const double seconds[] = {chosen->timed, chosen->second_timed};
+  const int places[] = {f->won, f->second};
+  wr_status status = wr_user_cache_make(path);
+  for (int k = 0; k < 2 && status == WR_OK; k++) {
+    const candidate *at = &c->at[places[k]];
+    double factor = fmin(fmax(seconds[k] / at->cost.multiply, WR_LEAST_FACTOR), WR_MOST_FACTOR);
+    status =
+        wr_calibration_store(path, c->env, wr_plan_backend(at->plan), c->features.valued, &(wr_calibration){factor, 1});
+  }
+  return status == WR_ENOMEM ? status : (wr_error_keep(&chosen->warning, status), WR_OK);
+}
+
 static void describe(const contest *c, const finalists *final, wr_chosen *chosen) {
   int is_known = 1;
-  char second[96] = "", sectors[48] = "", other[96] = "", timed[128] = "";
+  char second[96] = "", sectors[96] = "", other[96] = "", timed[128] = "";
   const candidate *won = &c->at[final->won];
   const wr_matrix_features *f = &c->features;
   const char *class = c->env->place == WR_CUDA ? wr_cost_device(c->env->device_name, &is_known) : "";
   if (chosen->second)
     snprintf(second, sizeof second, ", %.3g ms in all, where %s takes %.3g", won->total * 1e3, chosen->second->name,
              chosen->second_total * 1e3);
-  if (c->env->place == WR_CUDA) snprintf(sectors, sizeof sectors, ", each reads %.2f sectors of x", f->gather);
+  if (c->env->place == WR_CUDA)
+    snprintf(sectors, sizeof sectors, ", %lld at most, each reads %.2f sectors of x", (long long)f->most, f->gather);
+  else if (!chosen->second)
+    snprintf(sectors, sizeof sectors, "; there is too little to do for another one to pay");
   if (c->is_calibrated)
     snprintf(other, sizeof other, "; calibrated on this device");
+  else if (c->learns && chosen->timed > 0)
+    snprintf(other, sizeof other, "; measured on this device for the first time, and kept");
   else if (!is_known)
     snprintf(other, sizeof other, "; by the times of an %s, as spmv --calibrate has not measured this one", class);
   if (final->untimed) snprintf(timed, sizeof timed, "; %s", final->untimed);
@@ -185,10 +234,9 @@ static void describe(const contest *c, const finalists *final, wr_chosen *chosen
              chosen->second_timed * 1e6, chosen->second->name);
   snprintf(chosen->line, sizeof chosen->line,
            "%s has the %s expected time for %.0f multiplies: %.3g ms to prepare and %.3g us each%s; rows have %.1f "
-           "entries, %lld at most%s%s%s",
+           "entries%s%s%s",
            chosen->backend->name, final->won < final->second ? "least" : "second least", c->use->multiplies,
-           won->cost.prepare * 1e3, won->cost.multiply * 1e6, second, f->mean, (long long)f->most, sectors, other,
-           timed);
+           won->cost.prepare * 1e3, won->cost.multiply * 1e6, second, f->mean, sectors, other, timed);
 }
 
 wr_status wr_plan_choose(wr_csr *A, wr_env *env, const wr_plan_use *use, wr_plan **plan, wr_chosen *chosen) {
@@ -210,7 +258,10 @@ wr_status wr_plan_choose(wr_csr *A, wr_env *env, const wr_plan_use *use, wr_plan
   TRY(prepare_from(&c, &final.won, &refusal));
   if (final.won == c.count) TRY(wr_error_raise(&refusal));
   final.second = final.won + 1;
-  if (use->measure) TRY(measure(&c, A, env, &final, chosen));
+  int learns = c.learns && c.at[final.won].total >= worth_measuring && !may_be_resident(&c, c.at[final.won].plan);
+  if (use->measure || learns) TRY(measure(&c, A, env, &final, chosen));
+  if (!use->measure && chosen->timed == 0) final.untimed = NULL;
+  if (c.learns && chosen->timed > 0) TRY(learn(&c, use->calibration, &final, chosen));
   candidate *won = &c.at[final.won], *second = final.second < c.count ? &c.at[final.second] : NULL;
   chosen->backend = wr_plan_backend(won->plan), chosen->prepare = won->cost.prepare;
   chosen->multiply = won->cost.multiply;

@@ -10,7 +10,8 @@ WR_C_BEGIN
 typedef struct wr_plan_use {
   double multiplies; /* expected                                                                                       */
   int resident;      /* 1: the solver runs a resident loop (loop/loop.h) where the backend has plain rows and all fits */
-  const char *calibration; /* a file of calibration.h, for devices that the model does not know; NULL: none */
+  const char *calibration; /* a file of calibration.h, for devices that the model does not know; NULL: none. Where it has  */
+                           /* nothing about a GPU, the two best are timed there for a solve of 20 ms or more, and kept    */
   int measure;       /* 1: the two with the least expected time are both prepared and timed, and the faster one stays  */
 } wr_plan_use;
 
@@ -26,9 +27,11 @@ typedef struct wr_chosen {
 } wr_chosen;
 
 /* *plan := a prepared plan of the backend of env's place that is expected to take least, with default knobs. One that refuses
- * the matrix, or finds no memory, makes room for the next one. Makes A's device view, and host arrays where a plan needs
- * them. Unless it measures, the choice depends on the matrix, env's type, the device's name and `use` alone. Errors: WR_ENOMEM,
- * and those of wr_plan_create, wr_plan_prepare and wr_plan_apply; *plan is then NULL. */
+ * the matrix, or finds no memory, makes room for the next one. Makes A's device view. Where A's rows are on the device alone,
+ * backends that read them on the host are left out; and on the CPU blocks, where the whole should take less than 5 ms, or where
+ * even the best blocks would take longer to make than they save. Unless it measures, the choice depends on the matrix, env's
+ * type, the device's name and `use` alone. Errors: WR_ENOMEM, and those of wr_plan_create, wr_plan_prepare and wr_plan_apply;
+ * *plan is then NULL. */
 wr_status wr_plan_choose(wr_csr *A, wr_env *env, const wr_plan_use *use, wr_plan **plan, wr_chosen *chosen);
 
 enum { WR_MOST_CANDIDATES = 8 };

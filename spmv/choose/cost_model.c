@@ -54,11 +54,15 @@ static void cost_terms(const wr_plan_info *info, const wr_matrix_features *f, wr
 
 static const double host_bandwidth = 2e10, single_cost = 2, blocks_cost = 30;
 
+wr_cost wr_cost_least_host(const wr_matrix_features *f, wr_type type) {
+  double values = (double)f->nnz * (f->valued ? (double)wr_type_bytes(type) : 0), rows = 4 * (double)f->nnz + values;
+  return (wr_cost){.prepare = blocks_cost * rows / host_bandwidth, .multiply = values / host_bandwidth};
+}
+
 wr_cost wr_cost_expect_host(const wr_plan_info *info, const wr_matrix_features *f, wr_type type) {
   wr_cost cost = {0, info->apply_bytes / host_bandwidth};
   if (info->chosen[0] == 0) return cost; /* no blocks */
-  double rows = (double)f->nnz * (4 + (f->valued ? (double)wr_type_bytes(type) : 0));
-  cost.prepare = blocks_cost * rows / host_bandwidth;
+  cost.prepare = wr_cost_least_host(f, type).prepare;
   if (info->chosen[0] * info->chosen[1] == 1) cost.multiply *= single_cost;
   return cost;
 }

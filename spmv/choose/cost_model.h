@@ -39,6 +39,9 @@ uint64_t wr_cost_id(const char *device_name);
  * 30 multiplies by rows (gen:fem:n=16 and n=27, gen:stencil:n=60, 2 threads, 2026-11). */
 wr_cost wr_cost_expect_host(const wr_plan_info *info, const wr_matrix_features *features, wr_type type);
 
+/* The least that blocks of any size take there: all entries are made blocks, and nothing but their values is read. */
+wr_cost wr_cost_least_host(const wr_matrix_features *features, wr_type type);
+
 /* *cost := what is expected by the table of that class. 0: the table does not have the backend in this layout. */
 int wr_cost_expect(const char *device_name, const wr_backend *backend, const wr_plan_info *info,
                    const wr_matrix_features *features, wr_type type, wr_cost *cost);

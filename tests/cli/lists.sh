@@ -37,7 +37,7 @@ check_reports() {
   says "$out" 'gen:stencil:n=6 in f64' 'gen:fem:n=3 in f64' 'gen:band:n=400 in f64'
   holds '[line["problem"]["source"] for line in r] == ["gen:stencil:n=6", "gen:fem:n=3", "gen:band:n=400"]'
   holds 'all(line["program"] == "bicgstab" and line["exit_code"] == 0 and len(line["runs"]) == 1 for line in r)'
-  holds 'all("backend = \"cpu_csr\"" in line["settings"] for line in r)'
+  holds 'all("backend = \"auto\"" in line["settings"] for line in r)'
   cp "$lines" "$work/listed"
   rm "$lines"
   for matrix in gen:stencil:n=6 gen:fem:n=3 gen:band:n=400; do run 0 bicgstab -q --jsonl "$lines" $matrix; done

@@ -185,9 +185,9 @@ check_auto() {
   run 0 bicgstab -k auto -v gen:fem:n=8
   says "$out" 'backend = "auto"' 'backend cpu_bsr on CPU' 'choice cpu_bsr has the least expected time for 200 multiplies'
   run 2 bicgstab -k auto -v -n 2 gen:fem:n=8
-  says "$out" 'backend cpu_csr on CPU' 'for 4 multiplies' 'where cpu_bsr takes'
-  printf 'gen:fem:n=8\ngen:stencil:n=12\n' >"$work/list.txt"
-  run 0 bicgstab -k auto --json "$work/none.json" gen:stencil:n=12
+  says "$out" 'backend cpu_csr on CPU' 'for 4 multiplies' 'there is too little to do for another one to pay'
+  printf 'gen:fem:n=8\ngen:stencil:n=30\n' >"$work/list.txt"
+  run 0 bicgstab -k auto --json "$work/none.json" gen:stencil:n=30
   grep -q '"second": "cpu_bsr"' "$work/none.json"
   expect 'no second in JSON'
   run 0 bicgstab -k auto --jsonl "$work/auto.jsonl" "@$work/list.txt"
@@ -196,7 +196,10 @@ check_auto() {
   run 0 pagerank -k auto --json "$work/auto.json" "$work/both.mtx"
   grep -q '"chosen": {' "$work/auto.json"
   expect 'no choice in JSON'
-  run 0 pagerank --json "$work/auto.json" "$work/both.mtx"
+  run 0 pagerank --json "$work/auto.json" "$work/both.mtx" # as without -k
+  grep -q '"chosen": {' "$work/auto.json"
+  expect 'without -k nothing is said of the choice'
+  run 0 pagerank -k cpu_csr --json "$work/auto.json" "$work/both.mtx"
   grep -q '"chosen": null' "$work/auto.json"
   expect 'a choice in JSON that was not asked for'
   for list in auto,cpu_csr cpu_csr,auto auto:measure=1,cpu_csr; do

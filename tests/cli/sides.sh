@@ -21,7 +21,7 @@ check_single() { # exit code wanted, options...
   shift
   run "$code_wanted" bicgstab -q "$@" -b "$sides" -o "$work/all.txt" "$system"
   for k in 1 2 3 4 5; do
-    "$BUILD/bicgstab" -d cpu -q "$@" -b "$work/b$k.txt" -o "$work/one.txt" "$system" 2>"$err"
+    "$BUILD/bicgstab" -k cpu_csr -q "$@" -b "$work/b$k.txt" -o "$work/one.txt" "$system" 2>"$err"
     cut -d ' ' -f $k "$work/all.txt" >"$work/column.txt"
     case $* in
       *ilu0* | *idr*) same "column $k and a run of its own ($*)" "$work/one.txt" "$work/column.txt" ;;

@@ -351,7 +351,8 @@ static void save(const char *text) {
 
 /* The choice for `many` multiplies with the file, and whether there is a warning that says so; "": there is none. */
 static const char *calibrated_choice(wr_csr *A, wr_env *env, const char *warning) {
-  const wr_plan_use use = {.multiplies = 1e6, .calibration = calibration};
+  /* On a GPU too few for measuring to pay, on the CPU so many that blocks may. */
+  const wr_plan_use use = {.multiplies = env->place == WR_CUDA ? 1000 : 1e6, .calibration = calibration};
   wr_plan *plan = NULL;
   wr_chosen chosen;
   CHECK_OK(wr_plan_choose(A, env, &use, &plan, &chosen));
@@ -364,6 +365,39 @@ static const char *calibrated_choice(wr_csr *A, wr_env *env, const char *warning
 }
 
 /* Under the name of a device that the table does not know. */
+/* On a device of which nothing is known the two best are timed once, and what was found is kept. */
+static void test_learning(wr_env *env) {
+  wr_csr *A = generated("gen:fem:n=6", 0);
+  wr_plan_use use = {.multiplies = 1e6, .calibration = calibration};
+  char before[sizeof env->device_name];
+  snprintf(before, sizeof before, "%s", env->device_name);
+  snprintf(env->device_name, sizeof env->device_name, "another card");
+  CASE("a device that nothing is known of");
+  for (int time = 0; time < 5; time++) { /* with --deterministic, for a short solve, once, again, and without a folder */
+    wr_plan *plan = NULL;
+    wr_chosen chosen;
+    wr_calibration got = {1, 1};
+    if (time == 4) {
+      CHECK(unlink(calibration) == 0);
+      use.calibration = "/dev/null/windrow/calibration";
+    }
+    env->deterministic = time == 0, use.multiplies = time == 1 ? 100 : 1e6;
+    CHECK_OK(wr_plan_choose(A, env, &use, &plan, &chosen));
+    wr_plan_destroy(plan);
+    int measured = time == 2;
+    CHECKF((chosen.timed > 0) == measured && (chosen.warning.status != WR_OK) == (time == 4), "%d: %s %s", time,
+           chosen.line, chosen.warning.text);
+    CHECKF((strstr(chosen.line, "measured on this device for the first time") != NULL) == measured, "%s", chosen.line);
+    CHECKF((strstr(chosen.line, "; calibrated on this device") != NULL) == (time == 3), "%s", chosen.line);
+    if (chosen.backend && time < 4) CHECK_OK(wr_calibration_find(calibration, env, chosen.backend, 1, &got));
+    CHECK(time == 3 || (got.multiply != 1) == (time == 2)); /* later another one may be expected to be faster */
+    CHECK((access(calibration, F_OK) == 0) == (time == 2 || time == 3));
+  }
+  env->deterministic = 0;
+  snprintf(env->device_name, sizeof env->device_name, "%s", before);
+  wr_csr_free(A);
+}
+
 static void test_calibrated(wr_env *env) {
   wr_csr *A = generated("gen:fem:n=6", 0);
   const wr_backend *slow, *fast;
@@ -423,6 +457,7 @@ static void test_calibrated(wr_env *env) {
   CHECKF(strcmp(calibrated_choice(A, env, "no regular file"), "") == 0, "a folder");
   CHECK(rmdir(calibration) == 0);
   CHECKF(strcmp(calibrated_choice(A, env, ""), "") == 0, "no file");
+  if (env->place == WR_CUDA) test_learning(env);
   CHECK_FAILS(WR_EUSAGE, wr_calibration_store(calibration, env, slow, 1, &(wr_calibration){0, 1}));
   CHECK_FAILS(WR_EUSAGE, wr_calibration_store(calibration, env, slow, 1, &(wr_calibration){1, (double)NAN}));
   snprintf(calibration, sizeof calibration, "/tmp/wr_test_choose_XXXXXX");

@@ -170,7 +170,7 @@ static void destroy(void *state, wr_env *env) {
 
 const wr_backend wr_backend_cpu_csr = {
     .name = "cpu_csr",
-    .summary = "CSR on all threads, balanced over nonzeros; the default without a GPU",
+    .summary = "CSR on all threads, balanced over nonzeros",
     .source = "chunks along the merge path: Merrill and Garland 2016, section 3",
     .place = WR_HOST,
     .caps = WR_CAP_BETA | WR_CAP_EPILOGUE | WR_CAP_PATTERN | WR_CAP_RECTANGULAR | WR_CAP_F32 | WR_CAP_F64,
