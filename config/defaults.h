@@ -118,11 +118,14 @@
 #define WR_MEMORY_CORES 8
 
 /* -d auto begins on the CPU while a GPU is being opened, with at most so many entries: more of them take longer to transpose
- * than is left of opening by then. A solve that goes over to a GPU is expected to need the upload of the matrix, a part for
+ * than is left of opening by then. An entry takes a core so many seconds to be transposed. From so many threads on, the solve
+ * leaves one core to opening. A solve that goes over to a GPU is expected to need the upload of the matrix, a part for
  * memory and preparing, and in each iteration two multiplies besides launches; figures of an H200 (2026-11), all on the safe
  * side. A GPU that was not to be opened is opened nevertheless once the solve has taken this share of the time of opening and
  * the rest is expected to take longer than that. */
 #define WR_HEAD_START_ENTRIES 20000000
+#define WR_READY_SECONDS 2e-8
+#define WR_SPARED_FROM 4
 #define WR_MOVE_SECONDS 0.01
 #define WR_UPLOAD_BYTES_PER_SECOND 5e9
 #define WR_DEVICE_ITERATION_SECONDS 2e-5

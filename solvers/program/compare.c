@@ -111,6 +111,11 @@ wr_status wr_comparison_open_place(wr_comparison *c, wr_place place) {
 
 int wr_comparison_is_opening(const wr_comparison *c) { return c->device.running && !atomic_load(&c->device.opened); }
 
+double wr_comparison_opening_left(const wr_comparison *c) {
+  double elapsed = wr_clock() - c->device.since;
+  return fmax(c->opening - elapsed, elapsed / 10);
+}
+
 /* Uploads the matrix once for all runs of the device. */
 static wr_status upload_matrix(wr_comparison *c) {
   wr_csr_view view;

@@ -54,6 +54,9 @@ wr_status wr_comparison_begin_device(wr_comparison *c, double most);
 /* 1 while the device is being opened. */
 int wr_comparison_is_opening(const wr_comparison *c);
 
+/* The seconds for which that should go on, by what is expected of it; where it takes longer already, a tenth of that longer. */
+double wr_comparison_opening_left(const wr_comparison *c);
+
 /* The device, opened, if all backends that will run do so there; else NULL. *reads_rows := 1 if one of them reads the matrix on
  * the host. Waits until the device is open. */
 wr_env *wr_comparison_only_device(wr_comparison *c, int *reads_rows);

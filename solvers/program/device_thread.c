@@ -33,12 +33,11 @@ static void *work(void *device_thread) {
   wr_device_thread *t = device_thread;
   wr_final_rows now;
   omp_set_num_threads(1); /* in loops of this thread: the other processors make the rows */
-  double begin = wr_clock();
   (void)wr_error_keep(&t->error, wr_env_open(t->env));
-  t->open_seconds = wr_clock() - begin;
+  t->open_seconds = wr_clock() - t->since;
   atomic_store(&t->opened, 1);
   while (t->error.status == WR_OK && wr_row_channel_take(&t->rows, &now)) {
-    begin = wr_clock();
+    double begin = wr_clock();
     int left = upload_piece(t, &now);
     t->upload_seconds += wr_clock() - begin;
     wr_row_channel_release(&t->rows, left);
@@ -51,7 +50,7 @@ static void *work(void *device_thread) {
 int wr_device_thread_start(wr_device_thread *t, wr_env *env, int (*accepts)(void *context, const wr_csr *A),
                            void *context) {
   sigset_t all, before;
-  *t = (wr_device_thread){.env = env};
+  *t = (wr_device_thread){.env = env, .since = wr_clock()};
   (void)omp_get_max_threads();
   if (wr_row_channel_open(&t->rows, accepts, context) != WR_OK) return t->env = NULL, 0;
   sigfillset(&all);

@@ -15,6 +15,7 @@ typedef struct wr_device_thread {
   pthread_t thread;
   wr_env *env;
   wr_error error;        /* of opening env                                                           */
+  double since;          /* when opening began, by wr_clock                                          */
   double open_seconds;   /* that opening took                                                        */
   double upload_seconds; /* that the uploads took                                                    */
   wr_csr_upload *upload; /* of matrix `number` of the channel; NULL: none, or it failed              */

@@ -223,12 +223,17 @@ static int may_move(const job *j) {
          j->A->nnz <= WR_HEAD_START_ENTRIES;
 }
 
-/* Lets the CPU begin while the device is being opened, and a device go on with a solve on the CPU. */
+/* Lets the CPU begin while the device is being opened, if there is time for that beyond what it takes to make the problem ready,
+ * and a device go on with a solve on the CPU. Opening has a core of its own: the threads of a solve wait for each other, and so
+ * all for one that shares its core. */
 static wr_status begin_on_cpu(job *j) {
   wr_comparison *c = &j->comparison;
   int is_opening = wr_comparison_is_opening(c);
+  double ready = WR_READY_SECONDS * (double)j->A->nnz / c->threads;
   if (!may_move(j) || (c->env_tried[WR_CUDA] && !is_opening)) return WR_OK;
+  if (is_opening && wr_comparison_opening_left(c) < ready) return WR_OK;
   if (is_opening) PASS(take_default(j, WR_HOST));
+  if (is_opening && c->threads >= WR_SPARED_FROM) c->threads--;
   PASS(default_choice(j, WR_CUDA, &c->later));
   c->may_move = 1;
   return WR_OK;
