@@ -587,6 +587,8 @@ static void say_place(wr_comparison *c, const wr_run *run) {
   else if (c->device.running && c->device.error.status == WR_OK)
     snprintf(c->facts->place, sizeof c->facts->place,
              "the CPU: when the GPU was open, after %s, the rest was expected to take no longer there", opening);
+  else if (!c->env_tried[WR_CUDA] && c->facts->place[0] == '\0')
+    snprintf(c->facts->place, sizeof c->facts->place, "the CPU: it had the answer before opening a GPU paid");
 }
 
 /* A solve that begins on the CPU. */

@@ -55,6 +55,7 @@ typedef struct job {
   int automatic;     /* 1: the matrix is to choose a backend, as one alone is asked for */
   wr_error opening;  /* why the time of opening a device is not kept between runs, or was not used */
   int leaves;        /* 1: the process is to end while a thread still opens a device */
+  int late;          /* 1: the size asks for a device, which is to be opened when the iterations do so, too */
   int known;         /* 1: extent is that of the matrix, estimated before reading     */
   wr_extent extent;
   wr_csr *A;
@@ -181,6 +182,22 @@ static wr_status take_default(job *j, wr_place place) {
   return WR_OK;
 }
 
+/* 1 if the settings let a solve on the CPU go over to a device: one solve, at the place that takes the least time. */
+static int settings_let_move(const job *j) {
+  const wr_settings *s = &j->settings;
+  int chooses_place = j->by_default && s->device == WR_DEVICE_AUTO && !s->deterministic && j->comm == NULL;
+  int is_plain = s->seeds == NULL && s->repeat == 1 && s->precision != WR_PRECISION_MIXED &&
+                 s->fallback == WR_FALLBACK_NONE && (s->backends == NULL || strcmp(s->backends, "auto") == 0);
+  return chooses_place && is_plain && j->program->resume && wr_backend_default(WR_CUDA) != NULL;
+}
+
+/* Before the matrix is read: 1 if that takes so little time that a device may be opened when the iterations show that it pays:
+ * how many a linear system takes is not known before. */
+static int may_open_late(const job *j) {
+  double reading = WR_READING_SECONDS * (double)j->extent.nnz / j->comparison.threads;
+  return j->known && settings_let_move(j) && reading < WR_OPEN_LATE_READING * j->comparison.opening;
+}
+
 /* Without -k, or with -k auto: chooses the GPU if `open` succeeds and the problem is large enough, else the CPU, and notes why.
  * A build without backends for a GPU opens one only with -d cuda, to report what is missing. */
 static wr_status choose_backend(job *j, wr_status (*open)(wr_comparison *c)) {
@@ -190,6 +207,9 @@ static wr_status choose_backend(job *j, wr_status (*open)(wr_comparison *c)) {
   double bytes = j->program->work(s, j->extent.nrows, j->extent.nnz);
   if (s->device == WR_DEVICE_AUTO && place == WR_CUDA && j->known && !c->env_tried[WR_CUDA])
     place = wr_place_for(bytes, c->threads, c->opening, j->facts.place, sizeof j->facts.place);
+  j->late = place == WR_CUDA && !c->env_tried[WR_CUDA] && j->problem == NULL && may_open_late(j);
+  if (j->late && c->threads >= WR_SPARED_FROM) c->threads--; /* as in begin_on_cpu */
+  if (j->late) return take_default(j, WR_HOST);
   if (s->device == WR_DEVICE_CUDA || place == WR_CUDA) {
     wr_status status = open(c);
     if (status != WR_OK && s->device == WR_DEVICE_CUDA) return status;
@@ -210,26 +230,22 @@ static void note_extent(job *j) {
   omp_set_num_threads(wr_threads_for(j->known ? j->extent.nnz : INT64_MAX, j->comparison.threads));
 }
 
-/* 1 if a solve on the CPU may go over to a device: what is asked for is one solve, at the place that takes the least time. */
+/* 1 if a solve on the CPU may go over to a device. */
 static int may_move(const job *j) {
-  const wr_settings *s = &j->settings;
   const wr_comparison *c = &j->comparison;
-  int chooses_place = j->by_default && s->device == WR_DEVICE_AUTO && !s->deterministic && j->comm == NULL;
-  int is_plain = s->seeds == NULL && s->repeat == 1 && s->precision != WR_PRECISION_MIXED &&
-                 s->fallback == WR_FALLBACK_NONE && (s->backends == NULL || strcmp(s->backends, "auto") == 0);
   int is_single = j->program->sides == NULL || j->program->sides(j->problem) == 1;
-  int has_device = wr_backend_default(WR_CUDA) != NULL && (!c->env_tried[WR_CUDA] || c->device.running);
-  return chooses_place && is_plain && is_single && has_device && j->program->resume &&
-         j->A->nnz <= WR_HEAD_START_ENTRIES;
+  int has_device = !c->env_tried[WR_CUDA] || c->device.running;
+  return settings_let_move(j) && is_single && has_device && j->A->nnz <= WR_HEAD_START_ENTRIES;
 }
 
-/* Lets the CPU begin while the device is being opened, if there is time for that beyond what it takes to make the problem ready,
+/* Lets the CPU begin while the device is being opened, if there is time for that beyond what making the problem ready takes,
  * and a device go on with a solve on the CPU. Opening has a core of its own: the threads of a solve wait for each other, and so
  * all for one that shares its core. */
 static wr_status begin_on_cpu(job *j) {
   wr_comparison *c = &j->comparison;
   int is_opening = wr_comparison_is_opening(c);
   double ready = WR_READY_SECONDS * (double)j->A->nnz / c->threads;
+  if (!may_move(j) && j->late) return choose_backend(j, open_device);
   if (!may_move(j) || (c->env_tried[WR_CUDA] && !is_opening)) return WR_OK;
   if (is_opening && wr_comparison_opening_left(c) < ready) return WR_OK;
   if (is_opening) PASS(take_default(j, WR_HOST));
