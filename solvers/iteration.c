@@ -35,8 +35,9 @@ void wr_iteration_close(wr_iteration *it) {
 static const double short_apply = 48e6;
 enum { SHORT_EVERY = 8, MOST_UNROLLED = 8 };
 
-/* Bytes below which a resident kernel is faster than a graph of kernels: all of it stays in the H200's L2 cache of 50 MB. */
-static const double resident_apply = 24e6;
+/* Bytes below which a resident kernel may be faster than a graph of kernels: all of it stays in the H200's shared memory, of 30
+ * MB, and its L2 cache of 50 MB. Recording finds out what fits. */
+static const double resident_apply = 48e6;
 
 /* Another constant, such as another method's, may have operations that a resident loop can run. */
 static void refuse_resident(wr_iteration *it) {
@@ -46,7 +47,7 @@ static void refuse_resident(wr_iteration *it) {
 int wr_iteration_may_be_resident(const wr_iteration *it) {
   int is_refused = it->refused == wr_plan_generation(it->plan) && it->refused_constant == it->constant;
   return it->env->place == WR_CUDA && !it->host_only && !it->no_resident && !it->env->deterministic && !is_refused &&
-         wr_plan_backend(it->plan)->rows != NULL && wr_plan_get_info(it->plan)->apply_bytes < resident_apply;
+         wr_plan_resident_side(it->plan) != 0 && wr_plan_get_info(it->plan)->apply_bytes < resident_apply;
 }
 
 void wr_iteration_begin(wr_iteration *it) {

@@ -33,6 +33,7 @@ struct wr_plan {
   wr_vec product;          /* alpha*A*x for backends without beta; else not allocated                       */
   int columns;             /* the most of an apply_many                                                     */
   wr_vec column_x, column_y; /* a column of X and of Y for backends without apply_many; else not allocated  */
+  int is_copied;           /* 1: a resident loop was recorded, which has copied the values                  */
   int promised;            /* 1: the last apply had a y_next, so the next one must have beta == 0           */
   uint64_t next_id, next_writes; /* id and write count of the vector that the backend prepared; id 0: none  */
   int timing, paused;      /* whether applies are stamped                                                   */
@@ -338,18 +339,28 @@ static wr_status run(wr_plan *plan, const wr_apply *request) {
   return WR_OK;
 }
 
+int wr_plan_resident_side(const wr_plan *plan) {
+  const wr_backend *backend = plan->backend;
+  return plan->env->place != WR_CUDA ? 0 : backend->rows ? 1 : backend->side ? backend->side(plan->state) : 0;
+}
+
 /* Records the apply as a product of a resident loop, which computes all of y and prepares nothing in y_next. */
 static wr_status record_rows(wr_plan *plan, const wr_apply *request) {
   wr_env *env = plan->env;
-  if (plan->backend->rows == NULL)
-    return wr_fail(WR_EUNAVAILABLE, "%s has no plain rows for a resident loop", plan->backend->name);
-  wr_csr_view view = plan->backend->rows(plan->state);
+  wr_csr_view view;
+  int side = wr_plan_resident_side(plan);
+  if (side == 0) return wr_fail(WR_EUNAVAILABLE, "a resident loop cannot multiply as %s does", plan->backend->name);
+  if (plan->backend->rows)
+    view = plan->backend->rows(plan->state);
+  else
+    PASS(wr_csr_device_view(plan->A, env, &view));
   wr_plan_forget(plan);
   env->then_done = 0;
   count_writes(request);
-  PASS(env->ops->loop_rows(env, &view, plan->A->nnz, request));
+  PASS(env->ops->loop_rows(env, &view, plan->A->nnz, side, request));
   if (request->epilogue) PASS(wr_then_run(env, &request->epilogue->then));
   plan->promised = request->y_next != NULL;
+  plan->is_copied = 1;
   return WR_OK;
 }
 
@@ -482,7 +493,8 @@ static wr_status write_values(wr_plan *plan, wr_csr *A) {
   if (env->place == WR_HOST) PASS(wr_csr_check_range(A, env->type == WR_F32));
   PASS(plan->backend->update_values(plan->state, env, A, &moved));
   PASS(env->ops->wait(env)); /* a kernel launched early may read the format before it waits */
-  if (moved) plan->generation = wr_vec_new_id();
+  if (moved || plan->is_copied) plan->generation = wr_vec_new_id();
+  plan->is_copied = 0;
   return WR_OK;
 }
 

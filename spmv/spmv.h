@@ -105,7 +105,9 @@ typedef struct wr_backend {
                                          /* any beta, ldx and ldy, and up to env->need_columns columns, for which prepare  */
                                          /* has made room. NULL: spmv.c multiplies column by column                        */
   wr_csr_view (*rows)(const void *state); /* on a device: the matrix's plain rows, if the plan has borrowed them. A        */
-                                          /* resident loop over a small system multiplies with them (loop/loop.h)         */
+                                          /* resident loop over a small system copies them (loop/loop.h)                  */
+  int (*side)(const void *state); /* on a device, without rows: rows and columns of the blocks in which a resident loop is */
+                                  /* to multiply; 0: none that it has                                                     */
   void (*advise)(const wr_env *env, const wr_csr *A, wr_plan_info *info); /* sets better and advice by an analysis that  */
                                          /* is too slow for plan. A has its host arrays                                  */
 } wr_backend;
@@ -170,6 +172,9 @@ wr_status wr_plan_update_values(wr_plan *plan, wr_csr *A);
  * replaced or freed (update_values, another prepare). Code that has recorded applies, in a CUDA graph for instance, must record
  * them again when the number differs. 0: not prepared. */
 uint64_t wr_plan_generation(const wr_plan *plan);
+
+/* Rows and columns of the blocks in which a resident loop multiplies with the plan's matrix; 0: there can be no such loop. */
+int wr_plan_resident_side(const wr_plan *plan);
 
 const wr_backend *wr_plan_backend(const wr_plan *plan);
 const wr_plan_info *wr_plan_get_info(const wr_plan *plan);

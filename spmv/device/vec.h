@@ -193,12 +193,14 @@ typedef struct wr_vecops {
   wr_status (*elapsed)(struct wr_env *env, int from, int to, double *seconds);
   /* OPTIONAL, all or none (NULL: the host calls the operations of every iteration): loops, in the order of their use
    * (loop/loop.h). WR_EUNAVAILABLE: the driver has no loops. loop_rows, while a resident loop is recorded: y = alpha*A*x +
-   * beta*y with its epilogue, A having nnz entries; WR_EUNAVAILABLE: not possible in a resident loop. loop_decide(0), while a
+   * beta*y with its epilogue, A having nnz entries, multiplied in blocks of side x side; WR_EUNAVAILABLE: not possible in a
+   * resident loop. loop_decide(0), while a
    * loop is recorded: steps recorded from here on do not end the loop, until loop_decide(1). loop_poll waits up to 0.05 s;
    * *ended: whether the loop has ended; scalars[bank->n] := the bank at the end or, before, at some moment. loop_stop is
    * asynchronous: the next step that decides ends the loop. loop_free also takes NULL */
   wr_status (*loop_open)(struct wr_env *env, const struct wr_loop_request *request, struct wr_loop **loop);
-  wr_status (*loop_rows)(struct wr_env *env, const struct wr_csr_view *A, int64_t nnz, const struct wr_apply *request);
+  wr_status (*loop_rows)(struct wr_env *env, const struct wr_csr_view *A, int64_t nnz, int side,
+                         const struct wr_apply *request);
   wr_status (*loop_decide)(struct wr_env *env, struct wr_loop *loop, int decides);
   wr_status (*loop_part)(struct wr_env *env, struct wr_loop *loop);
   wr_status (*loop_close)(struct wr_env *env, struct wr_loop *loop);

@@ -68,8 +68,9 @@ done:
   return status;
 }
 
-extern "C" wr_status wr_cuda_loop_rows(wr_env *env, const wr_csr_view *A, int64_t nnz, const wr_apply *request) {
-  return wr_resident_rows_add(env, A, nnz, request);
+extern "C" wr_status wr_cuda_loop_rows(wr_env *env, const wr_csr_view *A, int64_t nnz, int side,
+                                       const wr_apply *request) {
+  return wr_resident_rows_add(env, A, nnz, side, request);
 }
 
 extern "C" wr_status wr_cuda_loop_decide(wr_env *env, wr_loop *loop, int decides) {

@@ -8,7 +8,8 @@
 WR_C_BEGIN
 
 wr_status wr_cuda_loop_open(wr_env *env, const wr_loop_request *request, wr_loop **loop);
-wr_status wr_cuda_loop_rows(wr_env *env, const struct wr_csr_view *A, int64_t nnz, const struct wr_apply *request);
+wr_status wr_cuda_loop_rows(wr_env *env, const struct wr_csr_view *A, int64_t nnz, int side,
+                            const struct wr_apply *request);
 wr_status wr_cuda_loop_decide(wr_env *env, wr_loop *loop, int decides);
 wr_status wr_cuda_loop_part(wr_env *env, wr_loop *loop);
 wr_status wr_cuda_loop_close(wr_env *env, wr_loop *loop);

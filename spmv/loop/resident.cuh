@@ -1,4 +1,4 @@
-/* The steps of a resident loop (loop.h), which is one kernel: each is a fused operation or a product with plain rows, in the
+/* The steps of a resident loop (loop.h), which is one kernel: each is a fused operation or a product with the matrix, in the
  * order in which they were recorded. resident_cuda.cu launches the kernel. */
 #ifndef WR_RESIDENT_CUH
 #define WR_RESIDENT_CUH
@@ -17,9 +17,6 @@ enum { WR_JOINED_INPUTS = 3 }; /* of a joined operation at most: they are gather
 template <typename T>
 struct wr_resident_rows {
   int64_t nrows;
-  const int32_t *row_ptr; /* [nrows + 1]                                        */
-  const int32_t *col;
-  const T *val;        /* NULL: a pattern                                       */
   const T *x;
   T *y;
   double alpha, beta;

@@ -13,8 +13,9 @@ typedef struct wr_resident wr_resident;
 /* Begins to record operations of env; all their scalars must be in bank. WR_EUNAVAILABLE, with the reason. */
 wr_status wr_resident_open(wr_env *env, const wr_vec *bank, wr_resident **resident);
 
-/* Adds a product with plain rows as the next step. WR_EUNAVAILABLE, with the reason. */
-wr_status wr_resident_rows_add(wr_env *env, const wr_csr_view *A, int64_t nnz, const wr_apply *request);
+/* Adds a product with the view's matrix, in blocks of side x side, as the next step; close copies the matrix. WR_EUNAVAILABLE,
+ * with the reason. */
+wr_status wr_resident_rows_add(wr_env *env, const wr_csr_view *A, int64_t nnz, int side, const wr_apply *request);
 
 wr_status wr_resident_part(wr_resident *resident);                /* the last recorded step ends a part */
 wr_status wr_resident_close(wr_env *env, wr_resident *resident);  /* ends recording                     */

@@ -10,20 +10,6 @@
 #include "spmv/loop/resident_kernel.cuh"
 #include "spmv/kernel/launch.cuh"
 
-/* *longest := the length of the longest row; 0 before the launch. */
-__global__ void __launch_bounds__(THREADS) find_longest_row(int64_t nrows, const int32_t *row_ptr, unsigned *longest) {
-  unsigned most = 0;
-  for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < nrows; i += (int64_t)gridDim.x * THREADS) {
-    unsigned length = (unsigned)(row_ptr[i + 1] - row_ptr[i]);
-    most = length > most ? length : most;
-  }
-  for (int distance = WR_WARP / 2; distance > 0; distance /= 2) {
-    unsigned other = __shfl_xor_sync((unsigned)WR_FULL_MASK, most, distance);
-    most = other > most ? other : most;
-  }
-  if (threadIdx.x % WR_WARP == 0) atomicMax(longest, most);
-}
-
 /* ---- On the host ---- */
 
 struct wr_resident {
@@ -33,21 +19,22 @@ struct wr_resident {
   int count;    /* steps */
   int wide;     /* 1: an operation is too large for wr_narrow                    */
   char *steps;            /* [MAX_STEPS] of wr_resident_step with wr_wide        */
-  const int32_t *row_ptr; /* of all products; NULL: no product is recorded       */
-  int64_t nrows, nnz;     /* of the matrix of all products                       */
+  wr_share_matrix matrix; /* of all products; side 0: no product is recorded     */
+  wr_shares shares;
+  int image_bytes;        /* room for an image in shared memory                  */
   int64_t longest;        /* length of the longest vector                        */
-  int most_rows, most_products; /* of a block                                    */
   int joined;             /* 1: all products are joined (resident.cuh)           */
   void *on_device;        /* the steps, on the device, with wr_narrow unless wide */
   double *partial;
-  unsigned *counts;       /* [4] on the device: arrived, stops, the longest row */
+  size_t shared;          /* dynamic shared memory that a block may have         */
+  unsigned *counts;       /* [3] on the device: arrived, stops */
   unsigned most, blocks;
 };
 
-static wr_cuda_state *state_of(const wr_env *env) { return (wr_cuda_state *)env->state; }
+/* Left for shared arrays that the attributes of a kernel do not count: those of the shim (tests/simt). */
+enum { STATIC_ROOM = 8192 };
 
-/* The dynamic shared memory of a block at most, without the steps; what a launch does not use remains for L1. */
-static const size_t shared_most = (MOST_PRODUCTS + MOST_ROWS + 2) * sizeof(double) + (2 * MOST_ROWS + 3) * sizeof(int);
+static wr_cuda_state *state_of(const wr_env *env) { return (wr_cuda_state *)env->state; }
 
 template <typename T>
 static size_t bytes_of_step(int wide) {
@@ -58,20 +45,25 @@ static size_t step_bytes(const wr_resident *r, int wide) {
   return r->type == WR_F32 ? bytes_of_step<float>(wide) : bytes_of_step<double>(wide);
 }
 
-/* r->most := how many blocks run at the same time: one a multiprocessor, or one in all if there are no cooperative launches. */
+/* r->most := how many blocks run at the same time: one a multiprocessor, or one in all if there are no cooperative launches.
+ * r->shared := what a block has. */
 template <typename T>
 static wr_status count_blocks(wr_env *env, wr_resident *r) {
-  int together = 0, processors = 0, each = 0;
+  int together = 0, processors = 0, each = 0, most = 0;
   const void *const kernels[] = {
       (const void *)resident<T, wr_narrow, false>, (const void *)resident<T, wr_narrow, true>,
       (const void *)resident<T, wr_wide, false>, (const void *)resident<T, wr_wide, true>};
-  size_t shared = shared_most + MAX_STEPS * step_bytes(r, 1);
   PASS(WR_CUDA(cudaDeviceGetAttribute(&together, cudaDevAttrCooperativeLaunch, env->device)));
   PASS(WR_CUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, env->device)));
+  PASS(WR_CUDA(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, env->device)));
   for (const void *kernel : kernels) {
-    PASS(WR_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared)));
-    PASS(WR_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, THREADS, shared)));
+    cudaFuncAttributes attributes;
+    PASS(WR_CUDA(cudaFuncGetAttributes(&attributes, kernel)));
+    int left = (most - (int)attributes.sharedSizeBytes - STATIC_ROOM) / 16 * 16;
+    PASS(WR_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, left)));
+    PASS(WR_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, THREADS, (size_t)left)));
     if (each == 0) return wr_fail(WR_EUNAVAILABLE, "%s has no room for a loop of one kernel", env->device_name);
+    if (r->shared == 0 || (size_t)left < r->shared) r->shared = (size_t)left;
   }
   r->most = together ? (unsigned)processors : 1;
   return WR_OK;
@@ -90,7 +82,7 @@ extern "C" wr_status wr_resident_open(wr_env *env, const wr_vec *bank, wr_reside
   TRY(wr_device_alloc(env, &r->on_device, MAX_STEPS, step_bytes(r, 1), "steps of a loop"));
   TRY(wr_device_alloc(env, &r->partial, 2 * WR_FUSED_REDUCTIONS * (int64_t)r->most, sizeof *r->partial,
                       "sums of blocks"));
-  TRY(wr_device_alloc_zeroed(env, &r->counts, 4, sizeof *r->counts, "a count of blocks"));
+  TRY(wr_device_alloc_zeroed(env, &r->counts, 3, sizeof *r->counts, "a count of blocks"));
   env->resident = r;
   *out = r, r = NULL;
 done:
@@ -137,28 +129,33 @@ template wr_status wr_resident_add_vectors<float>(wr_env *, const wr_fused_args<
 template wr_status wr_resident_add_vectors<double>(wr_env *, const wr_fused_args<double, wr_wide> &, const wr_then &);
 
 template <typename T>
-static wr_status add_rows(wr_env *env, const wr_csr_view *A, int64_t nnz, const wr_apply *request) {
+static wr_status add_rows(wr_env *env, const wr_share_matrix *A, const wr_apply *request) {
   wr_resident *r = env->resident;
   const wr_then none = {NULL, NULL, NULL};
   wr_resident_step<T, wr_wide> step;
   memset(&step, 0, sizeof step);
   step.kind = WR_RESIDENT_ROWS;
   wr_resident_rows<T> *a = &step.rows;
-  a->nrows = request->y->n, a->row_ptr = (const int32_t *)A->row_ptr, a->col = A->col, a->val = (const T *)A->val;
+  a->nrows = A->nrows;
   a->x = (const T *)request->x->data, a->y = (T *)request->y->data, a->alpha = request->alpha, a->beta = request->beta;
   a->finish = wr_finish_make<T>(env, request->epilogue);
   if (!is_in_bank(r, a->finish.shift) || !is_in_bank(r, a->finish.relaxation))
     return wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has one bank");
-  if (r->row_ptr && (r->row_ptr != A->row_ptr || r->nrows != a->nrows))
+  if (r->matrix.side && r->matrix.view.row_ptr != A->view.row_ptr)
     return wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has one matrix");
-  if (A->wide) return wr_fail(WR_EUNAVAILABLE, "%lld entries are too many for one kernel", (long long)nnz);
-  r->row_ptr = a->row_ptr, r->nrows = a->nrows, r->nnz = nnz;
+  r->matrix = *A;
   PASS(check_sums(r, a->finish.sums, request->epilogue ? request->epilogue->then : none));
   return add(r, &step, a->nrows);
 }
 
-extern "C" wr_status wr_resident_rows_add(wr_env *env, const wr_csr_view *A, int64_t nnz, const wr_apply *request) {
-  return env->type == WR_F32 ? add_rows<float>(env, A, nnz, request) : add_rows<double>(env, A, nnz, request);
+extern "C" wr_status wr_resident_rows_add(wr_env *env, const wr_csr_view *view, int64_t nnz, int side,
+                                          const wr_apply *request) {
+  wr_share_matrix A = {request->y->n, nnz, *view, view->val ? side : 1};
+  if (request->x->n != A.nrows) return wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has a square matrix");
+  if (side < 1 || side > WR_SHARE_SIDES)
+    return wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has blocks of at most %d rows", (int)WR_SHARE_SIDES);
+  if (view->wide) return wr_fail(WR_EUNAVAILABLE, "%lld entries are too many for one kernel", (long long)nnz);
+  return env->type == WR_F32 ? add_rows<float>(env, &A, request) : add_rows<double>(env, &A, request);
 }
 
 template <typename T>
@@ -179,47 +176,45 @@ extern "C" wr_status wr_resident_part(wr_resident *r) {
   return WR_OK;
 }
 
-/* Limits above which a graph of launches is faster: the length of a row, which one block adds up while all others wait, and the
- * entries for each block. */
-enum { LONGEST_ROW = 8192, MOST_ENTRIES = 6500 };
+/* Limits above which a graph of launches may be faster: the length of a row, which one block multiplies while all others wait,
+ * and the bytes of a share that a block reads from L2, in each product, as they do not fit in its shared memory. */
+enum { LONGEST_ROW = 8192, MOST_OUTSIDE = 128 << 10 };
 
-static wr_status check_rows(wr_env *env, wr_resident *r) {
-  unsigned *at = r->counts + 3, longest = 0,
-           blocks = (unsigned)(r->nrows / THREADS < 256 ? r->nrows / THREADS + 1 : 256);
-  if (r->row_ptr == NULL) return WR_OK;
-  if (r->nnz > MOST_ENTRIES * (int64_t)(r->most > 1 ? r->most : 10))
-    return wr_fail(WR_EUNAVAILABLE, "%lld entries are too many for one kernel", (long long)r->nnz);
-  PASS(WR_LAUNCH((find_longest_row), blocks, THREADS, 0, env->stream, r->nrows, r->row_ptr, at));
-  PASS(wr_device_download(env, &longest, at, 1, WR_AS_4_BYTES));
-  if (longest > LONGEST_ROW) return wr_fail(WR_EUNAVAILABLE, "a row of %u entries is too long for one kernel", longest);
-  return WR_OK;
-}
-
-static size_t shared_bytes(const wr_resident *r) {
-  return (r->most_products + r->most_rows) * sizeof(double) + r->count * step_bytes(r, r->wide) +
-         (2 * r->most_rows + 1) * sizeof(int);
-}
-
-/* Chooses the number of blocks, so that each has enough work, and the sizes of their arrays in shared memory. */
+/* Chooses the number of blocks, so that each has enough work. */
 static wr_status share_out(wr_resident *r) {
-  int64_t by_length = (r->longest + THREADS - 1) / THREADS, by_entries = r->nnz / (3 * THREADS) + 1;
+  int64_t by_length = (r->longest + THREADS - 1) / THREADS, by_entries = r->matrix.nnz / (3 * THREADS) + 1;
   int64_t wanted = by_length > by_entries ? by_length : by_entries;
   r->blocks = wanted < r->most ? (unsigned)wanted : r->most;
-  int64_t weight = (r->nnz + ROW_WEIGHT * r->nrows) / r->blocks + 1, products = r->nnz / r->blocks * 5 / 4 + THREADS;
-  int64_t rows = weight / ROW_WEIGHT + 2 < r->nrows ? weight / ROW_WEIGHT + 2 : r->nrows;
-  if (products < LEAST_PRODUCTS) products = LEAST_PRODUCTS;
-  if (products > MOST_PRODUCTS) products = MOST_PRODUCTS;
-  r->most_products = (int)products;
-  r->most_rows = (int)rows;
   r->type == WR_F32 ? share_vectors<float>(r) : share_vectors<double>(r);
-  if (rows <= MOST_ROWS && r->longest <= INT32_MAX / 2) return WR_OK;
-  return wr_fail(WR_EUNAVAILABLE, "%lld rows are too many for one kernel", (long long)r->nrows);
+  if (r->longest <= INT32_MAX / 2) return WR_OK;
+  return wr_fail(WR_EUNAVAILABLE, "%lld rows are too many for one kernel", (long long)r->longest);
+}
+
+/* Bytes of shared memory without the image. */
+static size_t shared_beside(const wr_resident *r) {
+  const wr_shares *s = &r->shares;
+  return ((size_t)s->columns + s->slots) * s->side * sizeof(double) + r->count * step_bytes(r, r->wide) +
+         (s->slots / LONG + 1) * sizeof(int);
+}
+
+static wr_status make_shares(wr_env *env, wr_resident *r) {
+  wr_shares *s = &r->shares;
+  if (r->matrix.side == 0) return WR_OK;
+  PASS(wr_shares_count(env, &r->matrix, (int)r->blocks, s));
+  if (s->most > LONGEST_ROW) return wr_fail(WR_EUNAVAILABLE, "a row of %d entries is too long for one kernel", s->most);
+  size_t beside = shared_beside(r);
+  int64_t room = (int64_t)r->shared - (int64_t)beside;
+  r->image_bytes = (int)(s->most_bytes < room ? s->most_bytes : room / 16 * 16);
+  if (s->most_head > room || s->most_bytes - r->image_bytes > MOST_OUTSIDE)
+    return wr_fail(WR_EUNAVAILABLE, "%lld entries are too many for one kernel", (long long)r->matrix.nnz);
+  return wr_shares_fill(env, &r->matrix, s);
 }
 
 /* ---- Joined products (resident.cuh) ---- */
 
-/* Entries of a block up to which products are joined: above, gathering several vectors may take longer than a grid barrier. */
-enum { MOST_JOINED = 4096 };
+/* Elements of x of a block up to which products are joined: above, reading several vectors may take longer than a grid
+ * barrier. */
+enum { MOST_JOINED = 8192 };
 
 template <typename T>
 static bool sums_fit(const wr_fused_args<T, wr_wide> &f, const wr_finish<T> &finish, int most) {
@@ -277,7 +272,7 @@ template <typename T>
 static void join_steps(wr_resident *r) {
   wr_resident_step<T, wr_wide> *steps = (wr_resident_step<T, wr_wide> *)r->steps;
   int products = 0, most = r->wide ? wr_wide::SUMS : wr_narrow::SUMS;
-  if (r->nnz > MOST_JOINED * (int64_t)(r->most > 1 ? r->blocks : 10)) return;
+  if (r->shares.columns * r->shares.side > MOST_JOINED) return;
   for (int k = 0; k < r->count; k++) {
     if (steps[k].kind != WR_RESIDENT_ROWS) continue;
     if (k == 0 || !can_join(steps[k - 1], steps[k], most)) return;
@@ -332,8 +327,8 @@ done:
 extern "C" wr_status wr_resident_close(wr_env *env, wr_resident *r) {
   env->resident = NULL;
   PASS(wr_resident_part(r));
-  PASS(check_rows(env, r));
   PASS(share_out(r));
+  PASS(make_shares(env, r));
   r->type == WR_F32 ? join_steps<float>(r) : join_steps<double>(r);
   return r->type == WR_F32 ? upload_steps<float>(env, r) : upload_steps<double>(env, r);
 }
@@ -341,9 +336,10 @@ extern "C" wr_status wr_resident_close(wr_env *env, wr_resident *r) {
 template <typename T, class ROOM>
 static wr_status launch(wr_env *env, wr_resident *r, const unsigned *stop) {
   loop_args<T, ROOM> loop = {(const wr_resident_step<T, ROOM> *)r->on_device, r->count, (int)r->nbank, r->bank,
-                             r->partial, r->counts, stop, r->counts + 1, r->most_rows, r->most_products};
+                             r->partial, r->counts, stop, r->counts + 1, r->shares.on_device, r->shares.images,
+                             r->shares.side, r->shares.value_bytes, r->shares.columns, r->shares.slots, r->image_bytes};
   auto resident_kernel = r->joined ? resident<T, ROOM, true> : resident<T, ROOM, false>;
-  return WR_LAUNCH_TOGETHER((resident_kernel), r->blocks, THREADS, shared_bytes(r), env->stream, loop);
+  return WR_LAUNCH_TOGETHER((resident_kernel), r->blocks, THREADS, r->image_bytes + shared_beside(r), env->stream, loop);
 }
 
 template <typename T>
@@ -359,6 +355,7 @@ extern "C" wr_status wr_resident_run(wr_env *env, wr_resident *r, const unsigned
 extern "C" void wr_resident_free(wr_env *env, wr_resident *r) {
   if (r == NULL) return;
   if (env->resident == r) env->resident = NULL;
+  wr_shares_free(env, &r->shares);
   wr_device_free(env, r->on_device);
   wr_device_free(env, r->partial);
   wr_device_free(env, r->counts);

@@ -1,6 +1,6 @@
 /* The kernel of a resident loop (resident_cuda.cu): all blocks do each step together, with a grid barrier behind it. Every
- * block has a copy of the bank in shared memory and runs the steps on scalars itself. The matrix stays in L1 if it is small
- * enough; vectors and sums are exchanged through L2. */
+ * block has a copy of the bank in shared memory and runs the steps on scalars itself. The matrix stays in shared memory if it
+ * is small enough; vectors and sums are exchanged through L2. */
 #ifndef WR_RESIDENT_KERNEL_CUH
 #define WR_RESIDENT_KERNEL_CUH
 
@@ -139,13 +139,14 @@ __device__ inline void copy_words(void *to, const void *from, int bytes) {
 }
 
 template <typename T, class ROOM>
-__device__ inline void begin_loop(const loop_args<T, ROOM> &loop, block_state &b, wr_resident_step<T, ROOM> *steps) {
+__device__ inline void begin_loop(const loop_args<T, ROOM> &loop, block_state &b, wr_resident_step<T, ROOM> *steps,
+                                  char *image) {
   copy_words(steps, loop.steps, loop.count * (int)sizeof *steps);
   copy_words(b.bank, loop.bank, loop.nbank * 8);
-  if (threadIdx.x == 0) *b.going = 1, *b.nlong = *b.ngiant = 0;
+  if (threadIdx.x == 0) *b.going = 1;
   __syncthreads();
-  for (int k = 0; k < loop.count; k++)
-    if (steps[k].kind == WR_RESIDENT_ROWS) return begin_rows(steps[k].rows, b); /* all products have the same matrix */
+  for (int k = 0; k < loop.count; k++) /* all products have the same matrix */
+    if (steps[k].kind == WR_RESIDENT_ROWS) return begin_rows(loop, b, image, steps[k].rows.nrows);
 }
 
 template <typename T, class ROOM, bool JOINED>
@@ -153,13 +154,14 @@ __global__ void __launch_bounds__(THREADS, 1) resident(WR_KERNEL_PARAMETER loop_
   WR_SHARED_DYNAMIC(double, room);
   WR_SHARED(double, bank, MAX_BANK);
   WR_SHARED(double, c, ROOM::OUTPUTS *ROOM::TERMS);
-  WR_SHARED(int, counts, 3);
-  double *row_sums = room + loop.most_products;
-  wr_resident_step<T, ROOM> *steps = (wr_resident_step<T, ROOM> *)(row_sums + loop.most_rows);
-  int *starts = (int *)(steps + loop.count);
-  block_state b = {bank, c, room, row_sums, starts, starts + loop.most_rows + 1, counts, counts + 1,
-                      counts + 2, 0, 0, 0, 0, 0};
-  begin_loop(loop, b, steps);
+  WR_SHARED(int, counts, 2);
+  char *image = (char *)room; /* first, as it is copied by 16 bytes */
+  block_state b = {};
+  b.bank = bank, b.c = c, b.nlong = counts, b.going = counts + 1;
+  b.x = (double *)(image + loop.image_bytes), b.slots = b.x + loop.columns * loop.side;
+  wr_resident_step<T, ROOM> *steps = (wr_resident_step<T, ROOM> *)(b.slots + loop.slots * loop.side);
+  b.long_rows = (int *)(steps + loop.count);
+  begin_loop(loop, b, steps, image);
   while (*b.going)
     for (int k = 0; k < loop.count && (k == 0 || !steps[k - 1].ends_part || *b.going);
          k += JOINED && steps[k].kind == WR_RESIDENT_JOINED ? 2 : 1) {

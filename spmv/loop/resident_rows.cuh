@@ -1,70 +1,48 @@
-/* Products with plain rows in a resident loop (resident_cuda.cu). Each block has neighbouring rows, with about the same
- * number of entries. Its threads first compute the products of all entries, then add them up by rows, then do the epilogue,
- * a thread for each row.
+/* Products with the matrix in a resident loop (resident_cuda.cu). Each thread block has a share of the rows (resident_share.cuh).
+ * Its threads first bring the elements of x that the share needs to shared memory, then multiply, each its own tiles, and last
+ * do the epilogue, a thread for each row, which adds up the slots of its row.
  *
- * For a joined product (WR_RESIDENT_JOINED) each thread gathers the inputs of the fused operation, computes the element of x
- * that it needs, and stores x[i] when it finishes row i. Other blocks may still gather then, so no input of the operation is
- * x, y or scaled. */
+ * For a joined product (WR_RESIDENT_JOINED) the inputs of the fused operation are read instead of x, the elements of x are
+ * computed from them, and x[i] is stored when row i is finished. Other blocks may still read then, so no input of the
+ * operation is x, y or scaled. */
 #ifndef WR_RESIDENT_ROWS_CUH
 #define WR_RESIDENT_ROWS_CUH
 
 #include "spmv/loop/resident_vectors.cuh"
 #include "spmv/kernel/warp.cuh"
 
-template <typename T>
-__device__ inline int64_t row_start(const wr_resident_rows<T> &a, int64_t i) {
-  return __ldg(a.row_ptr + i);
-}
-
-/* By one warp: the first row of block `block`; nrows if block is the number of blocks. */
-template <typename T>
-__device__ inline int first_row(const wr_resident_rows<T> &a, int block) {
-  int64_t total = row_start(a, a.nrows) + ROW_WEIGHT * a.nrows, target = total * block / gridDim.x;
-  int lane = threadIdx.x % WR_WARP;
-  int64_t low = 0, high = a.nrows; /* the row is in [low, high] */
-  while (low < high) {
-    int64_t span = high - low, at = low + span * lane / WR_WARP;
-    unsigned reached = __ballot_sync((unsigned)WR_FULL_MASK, row_start(a, at) + ROW_WEIGHT * at >= target);
-    int before = reached ? __ffs((int)reached) - 1 : WR_WARP; /* lanes with a row before it */
-    if (before < WR_WARP) high = low + span * before / WR_WARP;
-    if (before > 0) low = low + span * (before - 1) / WR_WARP + 1;
-  }
-  return (int)low;
-}
-
-/* Lists the block's long rows (more than LONG entries a lane), in ascending order. */
+/* Lists the block's long rows of tiles (more than LONG slots), in ascending order. */
 __device__ inline void find_long_rows(const block_state &b) {
   WR_SHARED(int, before, THREADS / WR_WARP); /* number of long rows of each warp, in this turn */
-  int warp = threadIdx.x / WR_WARP, lane = threadIdx.x % WR_WARP, count = 0, giant = 0;
-  for (int turn = 0; turn < b.nrows; turn += THREADS) {
-    int i = turn + (int)threadIdx.x, length = i < b.nrows ? b.starts[i + 1] - b.starts[i] : 0;
-    bool is_long = length > LONG << b.log_lanes;
+  int warp = threadIdx.x / WR_WARP, lane = threadIdx.x % WR_WARP, count = 0;
+  for (int turn = 0; turn < b.share.rows; turn += THREADS) {
+    int i = turn + (int)threadIdx.x;
+    bool is_long = i < b.share.rows && b.row_slots[i + 1] - b.row_slots[i] > LONG;
     unsigned among = __ballot_sync((unsigned)WR_FULL_MASK, is_long);
     if (lane == 0) before[warp] = __popc(among);
     __syncthreads();
     int at = count + __popc(among & ((1u << lane) - 1));
     for (int w = 0; w < THREADS / WR_WARP; w++) at += w < warp ? before[w] : 0, count += before[w];
-    if (is_long) b.long_rows[at] = i, giant |= length > GIANT;
+    if (is_long) b.long_rows[at] = i;
     __syncthreads();
   }
-  giant = __syncthreads_or(giant);
-  if (threadIdx.x == 0) *b.nlong = count, *b.ngiant = giant;
+  if (threadIdx.x == 0) *b.nlong = count;
   __syncthreads();
 }
 
-/* Finds the rows of the block, once a launch. */
-template <typename T>
-__device__ inline void begin_rows(const wr_resident_rows<T> &a, block_state &b) {
-  WR_SHARED(int, bounds, 2);
-  int warp = threadIdx.x / WR_WARP;
-  if (warp < 2) {
-    int row = first_row(a, (int)blockIdx.x + warp);
-    if (threadIdx.x % WR_WARP == 0) bounds[warp] = row;
-  }
-  __syncthreads();
-  b.first = bounds[0], b.nrows = bounds[1] - bounds[0];
-  while (1 << b.log_lanes < WR_WARP && b.nrows << (b.log_lanes + 1) <= THREADS) b.log_lanes++;
-  for (int i = threadIdx.x; i <= b.nrows; i += THREADS) b.starts[i] = (int)row_start(a, b.first + i);
+/* Copies as much of the block's share to shared memory as fits, once a launch. */
+template <typename T, class ROOM>
+__device__ inline void begin_rows(const loop_args<T, ROOM> &loop, block_state &b, char *image, int64_t nrows) {
+  b.share = loop.shares[blockIdx.x], b.from = loop.images + b.share.at, b.image = image;
+  b.at = wr_share_layout_of(&b.share, loop.value_bytes);
+  int fits = b.at.step ? (loop.image_bytes - b.at.first_step) / b.at.step : 0;
+  b.kept = fits < b.share.steps ? fits : b.share.steps;
+  int words = (b.at.first_step + b.kept * b.at.step) / 16;
+#pragma unroll 4
+  for (int k = threadIdx.x; k < words; k += THREADS) ((copied *)image)[k] = ((const copied *)b.from)[k];
+  b.row_slots = (const uint16_t *)(image + b.at.row_slots);
+  b.first = b.share.first * loop.side, b.nrows = b.share.rows * loop.side;
+  if (b.nrows > nrows - b.first) b.nrows = (int)(nrows - b.first);
   __syncthreads();
   find_long_rows(b);
 }
@@ -101,18 +79,19 @@ __device__ inline double element_of(const gathered<T> &, const T (&v)[1]) {
   return (double)v[0];
 }
 
-/* b.products := val * x of entries [begin, end). INPUTS: the number of vectors that are gathered. */
-template <int INPUTS, typename T>
-__device__ inline void make_products(const wr_resident_rows<T> &a, const block_state &b, const gathered<T> &from,
-                                     int begin, int end) {
-  for (int k = begin + (int)threadIdx.x; k < end; k += BATCH * THREADS) {
+/* b.x := the elements of x that the share needs, INPUTS being the number of vectors that are read. */
+template <int SIDE, int INPUTS, typename T>
+__device__ inline void gather(const block_state &b, const gathered<T> &from, int n) {
+  const int32_t *columns = (const int32_t *)b.image;
+  int count = b.share.columns * SIDE;
+  for (int k = threadIdx.x; k < count; k += BATCH * THREADS) {
     int col[BATCH];
-    T val[BATCH], x[BATCH][INPUTS];
+    T x[BATCH][INPUTS];
 #pragma unroll
     for (int e = 0; e < BATCH; e++) {
-      bool is_there = k + e * THREADS < end;
-      col[e] = is_there ? __ldg(a.col + k + e * THREADS) : -1;
-      val[e] = is_there && a.val ? __ldg(a.val + k + e * THREADS) : (T)1;
+      int at = k + e * THREADS;
+      col[e] = at < count ? columns[at / SIDE] * SIDE + at % SIDE : -1;
+      if (SIDE > 1 && col[e] >= n) col[e] = -1; /* the last tiles may reach beyond the matrix */
     }
 #pragma unroll
     for (int e = 0; e < BATCH; e++)
@@ -121,58 +100,84 @@ __device__ inline void make_products(const wr_resident_rows<T> &a, const block_s
         x[e][s] = col[e] >= 0 && (INPUTS == 1 || from.in[s]) ? __ldcg(from.in[s] + col[e]) : (T)0;
 #pragma unroll
     for (int e = 0; e < BATCH; e++)
-      if (col[e] >= 0) b.products[k - begin + e * THREADS] = (double)val[e] * element_of(from, x[e]);
+      if (k + e * THREADS < count) b.x[k + e * THREADS] = element_of(from, x[e]);
   }
 }
 
-/* [from, to) := the indices in b.products of the entries of the block's row i within [begin, end). */
-__device__ inline void part_of(const block_state &b, int i, int begin, int end, int &from, int &to) {
-  from = b.starts[i] < begin ? 0 : b.starts[i] - begin;
-  to = (b.starts[i + 1] < end ? b.starts[i + 1] : end) - begin;
-}
-
-/* The sum of products[from], products[from + stride], ... below `to`. */
-__device__ inline double add_up(const double *products, int from, int to, int stride) {
-  double sum = 0;
-#pragma unroll 4
-  for (int k = from; k < to; k += stride) sum += products[k];
-  return sum;
-}
-
-/* Adds the products of entries [begin, end) to row_sums: by 2^log_lanes lanes for a row, a warp for a long row, the block for
- * a giant one. */
-__device__ inline void add_rows(const block_state &b, int begin, int end) {
-  int lane = threadIdx.x & ((1 << b.log_lanes) - 1), from, to;
-  for (int first = 0; first < b.nrows; first += THREADS >> b.log_lanes) {
-    int i = first + (int)(threadIdx.x >> b.log_lanes);
-    double total = 0;
-    bool is_short = i < b.nrows && b.starts[i + 1] - b.starts[i] <= LONG << b.log_lanes;
-    if (is_short) part_of(b, i, begin, end, from, to), total = add_up(b.products, from + lane, to, 1 << b.log_lanes);
-    __syncwarp(); /* as in add_lanes: the shuffles below are slow if lanes have diverged */
+/* Multiplies the steps from, ..., to - 1 of this thread, AT_ONCE of them at a time; `steps` is where step 0 lies. */
+template <int SIDE, bool HAS_VALUES, int AT_ONCE, typename T>
+__device__ inline void multiply_steps(const block_state &b, const char *steps, int from, int to, int &slot,
+                                      double (&sum)[SIDE]) {
+  int width = b.share.width;
+  for (int k = from; k < to; k += AT_ONCE) {
+    unsigned column[AT_ONCE];
+    T value[AT_ONCE][SIDE * SIDE];
 #pragma unroll
-    for (int distance = WR_WARP / 2; distance > 0; distance /= 2)
-      if (distance < 1 << b.log_lanes) total += __shfl_xor_sync((unsigned)WR_FULL_MASK, total, distance);
-    if (is_short && lane == 0) b.row_sums[i] += total;
+    for (int e = 0; e < AT_ONCE; e++) {
+      const char *step = steps + (int64_t)(k + e) * b.at.step;
+      bool is_there = k + e < to;
+      column[e] = is_there ? ((const uint16_t *)(step + b.at.column))[threadIdx.x] : 0;
+#pragma unroll
+      for (int v = 0; v < SIDE * SIDE; v++)
+        value[e][v] = !HAS_VALUES ? (T)1 : is_there ? ((const T *)step)[v * width + (int)threadIdx.x] : (T)0;
+    }
+#pragma unroll
+    for (int e = 0; e < AT_ONCE; e++) {
+      if (k + e >= to) break;
+      const double *x = b.x + (column[e] & WR_SHARE_COLUMN) * SIDE;
+#pragma unroll
+      for (int j = 0; j < SIDE; j++) {
+        double element = x[j];
+#pragma unroll
+        for (int r = 0; r < SIDE; r++)
+          sum[r] = HAS_VALUES ? sum[r] + (double)value[e][r * SIDE + j] * element : sum[r] + element;
+      }
+      if (column[e] & WR_SHARE_ENDS) {
+#pragma unroll
+        for (int r = 0; r < SIDE; r++) b.slots[slot * SIDE + r] = sum[r], sum[r] = 0;
+        slot++;
+      }
+    }
   }
-  lane = threadIdx.x % WR_WARP;
+}
+
+/* b.slots := the sums of the share's tiles. */
+template <int SIDE, bool HAS_VALUES, typename T>
+__device__ inline void multiply_share(const block_state &b) {
+  constexpr int AT_ONCE = SIDE == 1 ? 4 : SIDE == 2 ? 2 : 1;
+  int t = threadIdx.x, end = b.share.tiles - t * b.share.steps;
+  if (t >= b.share.width) return;
+  if (end > b.share.steps) end = b.share.steps;
+  double sum[SIDE] = {};
+  int slot = ((const uint16_t *)(b.image + b.at.thread_slots))[t];
+  multiply_steps<SIDE, HAS_VALUES, AT_ONCE, T>(b, b.image + b.at.first_step, 0, end < b.kept ? end : b.kept, slot, sum);
+  multiply_steps<SIDE, HAS_VALUES, AT_ONCE, T>(b, b.from + b.at.first_step, b.kept, end, slot, sum);
+}
+
+/* The first slot of each long row := the sum of its slots; by a warp a row. */
+__device__ inline void add_long_rows(const block_state &b, int side) {
+  int lane = threadIdx.x % WR_WARP;
   for (int k = threadIdx.x / WR_WARP; k < *b.nlong; k += THREADS / WR_WARP) {
-    int i = b.long_rows[k];
-    if (b.starts[i + 1] - b.starts[i] > GIANT) continue;
-    part_of(b, i, begin, end, from, to);
-    double total = add_up(b.products, from + lane, to, WR_WARP);
-    __syncwarp();
-    total = wr_warp_sum(total);
-    if (lane == 0) b.row_sums[i] += total;
+    int i = b.long_rows[k], from = b.row_slots[i], to = b.row_slots[i + 1];
+    for (int r = 0; r < side; r++) {
+      double total = 0;
+      for (int slot = from + lane; slot < to; slot += WR_WARP) total += b.slots[slot * side + r];
+      __syncwarp();
+      total = wr_warp_sum(total);
+      if (lane == 0) b.slots[from * side + r] = total;
+    }
   }
-  for (int k = 0; *b.ngiant && k < *b.nlong; k++) {
-    int i = b.long_rows[k];
-    if (b.starts[i + 1] - b.starts[i] <= GIANT) continue;
-    part_of(b, i, begin, end, from, to);
-    double total[1] = {add_up(b.products, from + (int)threadIdx.x, to, THREADS)};
-    __syncwarp();
-    wr_block_sum(total);
-    if (threadIdx.x == 0) b.row_sums[i] += total[0];
-  }
+}
+
+/* The product of row i of the block. */
+__device__ inline double row_sum(const block_state &b, int side, int i) {
+  int row = side == 1 ? i : i / side, r = i - row * side;
+  int from = b.row_slots[row], to = b.row_slots[row + 1];
+  double sum = 0;
+  if (to - from > LONG) return b.slots[from * side + r];
+#pragma unroll 4
+  for (int slot = from; slot < to; slot++) sum += b.slots[slot * side + r];
+  return sum;
 }
 
 /* Loads what the epilogue of row i reads, from L2, since another block may have written it. */
@@ -214,33 +219,51 @@ __device__ inline void finish_own(const wr_resident_step<T, ROOM> &joined, const
     if (a.finish.z[r] == a.x) row.z[r][0] = value;
 }
 
+template <int SIDE, bool HAS_VALUES, int INPUTS, typename T>
+__device__ inline void gather_and_multiply(const block_state &b, const gathered<T> &from, int n) {
+  gather<SIDE, INPUTS>(b, from, n);
+  __syncthreads();
+  multiply_share<SIDE, HAS_VALUES, T>(b);
+}
+
+/* b.slots := the sums of the share's tiles. */
+template <int INPUTS, typename T, class ROOM>
+__device__ inline void multiply(const loop_args<T, ROOM> &loop, const block_state &b, const gathered<T> &from, int n) {
+  if (loop.value_bytes == 0)
+    gather_and_multiply<1, false, INPUTS>(b, from, n);
+  else if (loop.side == 1)
+    gather_and_multiply<1, true, INPUTS>(b, from, n);
+  else if (loop.side == 2)
+    gather_and_multiply<2, true, INPUTS>(b, from, n);
+  else if (loop.side == 3)
+    gather_and_multiply<3, true, INPUTS>(b, from, n);
+  else
+    gather_and_multiply<4, true, INPUTS>(b, from, n);
+  __syncthreads();
+  if (*b.nlong == 0) return;
+  add_long_rows(b, loop.side);
+  __syncthreads();
+}
+
 /* Does one product. JOINED: `joined` is the operation that computes x; else x is in memory. */
 template <bool JOINED, typename T, class ROOM>
 __device__ inline void do_rows(const loop_args<T, ROOM> &loop, const block_state &b, const wr_resident_rows<T> &a,
                                const wr_resident_step<T, ROOM> &joined, double (&sum)[ROOM::SUMS]) {
-  int begin = b.starts[0], end = b.starts[b.nrows];
   wr_finish_scalars scalars = {a.finish.shift ? *scalar_of(loop, b, a.finish.shift) : 0,
                                a.finish.relaxation ? *scalar_of(loop, b, a.finish.relaxation) : 1};
   wr_finish_rows<T, 1> row = {};
   T own[WR_JOINED_INPUTS] = {};
   gathered<T> from = {{a.x}, {}};
-  if ((int)threadIdx.x < b.nrows) { /* loads that overlap the products */
+  if ((int)threadIdx.x < b.nrows) { /* loads that overlap the product */
     load_finish(a, b.first + (int)threadIdx.x, row);
     if (JOINED) load_own(joined, b.first + (int)threadIdx.x, own);
   }
   if (JOINED) read_coefficients(loop, b, joined.vectors), from = gathered_for(b, joined);
-  for (int i = threadIdx.x; i < b.nrows; i += THREADS) b.row_sums[i] = 0;
-  for (; begin < end; begin += loop.most_products) {
-    int below = end - begin < loop.most_products ? end : begin + loop.most_products;
-    make_products<JOINED ? WR_JOINED_INPUTS : 1>(a, b, from, begin, below);
-    __syncthreads();
-    add_rows(b, begin, below);
-    __syncthreads();
-  }
+  multiply<JOINED ? WR_JOINED_INPUTS : 1>(loop, b, from, (int)a.nrows);
   for (int i = threadIdx.x; i < b.nrows; i += THREADS) {
     if (i >= THREADS) load_finish(a, b.first + i, row);
     if (i >= THREADS && JOINED) load_own(joined, b.first + i, own);
-    row.value[0] += a.alpha * b.row_sums[i];
+    row.value[0] += a.alpha * row_sum(b, loop.side, i);
     if (JOINED) finish_own(joined, a, b, b.first + i, own, row, sum);
     wr_finish_store(a.finish, scalars, b.first + i, row, a.y, sum);
   }

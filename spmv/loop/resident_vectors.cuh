@@ -3,18 +3,15 @@
 #define WR_RESIDENT_VECTORS_CUH
 
 #include "spmv/loop/resident.cuh"
+#include "spmv/loop/resident_share.h"
 #include "spmv/kernel/launch.cuh"
 
 enum {
-  THREADS = 512,
+  THREADS = WR_SHARE_THREADS,
   MAX_STEPS = 24,
   MAX_BANK = 256,
-  LONG = 16,         /* entries for each lane above which a row is long: done by a warp */
-  GIANT = 4096,      /* entries above which a row is giant: done by the whole block     */
-  BATCH = 4,         /* entries that a thread loads at a time                           */
-  ROW_WEIGHT = 4,    /* work of a row beside that of its entries, in entries            */
-  LEAST_PRODUCTS = 1024, MOST_PRODUCTS = 8192, /* in a block's shared memory           */
-  MOST_ROWS = 4096   /* of a block                                                      */
+  LONG = 32, /* slots above which a row is long: added up by a warp */
+  BATCH = 4  /* elements of x that a thread loads at a time         */
 };
 
 template <typename T, class ROOM>
@@ -26,20 +23,31 @@ struct loop_args {
   unsigned *arrived;
   const unsigned *stop;
   unsigned *stops;  /* [2], alternating: *stop as read by the first block, so that all blocks use the same value */
-  int most_rows;    /* of a block                                                                            */
-  int most_products;
+  const wr_share *shares; /* [blocks]; NULL: the loop has no products  */
+  const char *images;
+  int side, value_bytes;  /* of a tile                                 */
+  int columns, slots;     /* at most of a share, in tiles              */
+  int image_bytes;        /* room for an image in shared memory        */
 };
 
-/* The state of a block. Arrays are in shared memory, other members in registers. */
+/* 16 bytes, which are copied at once. */
+struct alignas(16) copied {
+  uint64_t words[2];
+};
+
+/* The state of a block. Arrays are in shared memory, unless stated otherwise, other members in registers. */
 struct block_state {
   double *bank, *c;     /* c[OUTPUTS][TERMS]: coefficients of this step                                    */
-  double *products;     /* [most_products]                                                                */
-  double *row_sums;     /* [most_rows]                                                                    */
-  int *starts;          /* [most_rows + 1]: index of the first entry of each of its rows, and their end   */
-  int *long_rows, *nlong, *ngiant; /* long_rows[most_rows]: long rows, counted from `first`, ascending    */
+  double *x;            /* [columns * side]: the elements of x that the share needs                       */
+  double *slots;        /* [slots][side]                                                                  */
+  int *long_rows, *nlong; /* long rows of tiles, ascending, counted from share.first                      */
   int *going;
-  int first, nrows;     /* its rows: first, ..., first + nrows - 1                                        */
-  int log_lanes;        /* 2^log_lanes lanes add up a row                                                 */
+  const char *image, *from; /* what fits of the share's image; all of it, in global memory                */
+  const uint16_t *row_slots; /* [share.rows + 1], in the image                                            */
+  wr_share share;
+  wr_share_layout at;
+  int kept;             /* steps of the share that are in shared memory                                   */
+  int first, nrows;     /* rows of the matrix: first, ..., first + nrows - 1                              */
   unsigned round;       /* grid barriers so far                                                           */
   unsigned stop;        /* of thread 0: loop.stops as read at the last barrier; not 0: the loop is to end */
 };

@@ -133,6 +133,14 @@ static wr_status decode(void *state, wr_env *env, wr_csr **A) {
   return wr_bsr_plan_decode(&s->report, env, A);
 }
 
+/* The largest blocks of a resident loop of which these consist. */
+static int side(const void *state) {
+  const unrolled_state *s = state;
+  for (int n = 4; n > 1; n--)
+    if (s->r % n == 0 && s->c % n == 0) return n;
+  return 1;
+}
+
 /* Overwrites the old values, unless the new ones have to be stored in another type. */
 static wr_status update_values(void *state, wr_env *env, wr_csr *A, int *moved) {
   unrolled_state *s = state;
@@ -159,5 +167,6 @@ const wr_backend wr_backend_bsr_unrolled = {
     .apply = apply,
     .destroy = destroy,
     .decode = decode,
+    .side = side,
     .update_values = update_values,
 };
