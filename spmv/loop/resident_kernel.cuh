@@ -87,6 +87,7 @@ __device__ inline void sum_over_grid(const loop_args<T, ROOM> &loop, block_state
   constexpr int MOST = ROOM::SUMS;
   WR_SHARED(double, parts, MOST *THREADS / WR_WARP);
   double *partial = loop.partial + (int64_t)(++b.round % 2) * MOST * gridDim.x;
+  WR_MARK(b, 3);
   if (s.count) add_lanes(sum);
   if (threadIdx.x % WR_WARP == 0)
 #pragma unroll
@@ -99,13 +100,16 @@ __device__ inline void sum_over_grid(const loop_args<T, ROOM> &loop, block_state
     __syncwarp();
     if (threadIdx.x == 0) {
       if (blockIdx.x == 0) loop.stops[b.round % 2] = stop;
+      WR_MARK(b, 4);
       wr_meet_arrive(loop.arrived);
       wr_meet_wait(loop.arrived, b.round);
       /* this load overlaps those of the sums */
       b.stop = *(const volatile unsigned *)(loop.stops + b.round % 2);
+      WR_MARK(b, 5);
     }
     __syncwarp();
     if (s.count) add_blocks(loop, b, s, partial);
+    WR_MARK(b, 6);
   }
 }
 
@@ -131,6 +135,7 @@ __device__ inline void do_step(const loop_args<T, ROOM> &loop, block_state &b, c
   }
   if (threadIdx.x == 0 && then.bit) run_scalar_step(b, then);
   __syncthreads();
+  WR_MARK(b, 7);
 }
 
 /* Copies `bytes` bytes, a multiple of 8, by all threads of the block. */
@@ -161,16 +166,46 @@ __global__ void __launch_bounds__(THREADS, 1) resident(WR_KERNEL_PARAMETER loop_
   b.x = (double *)(image + loop.image_bytes), b.slots = b.x + loop.columns * loop.side;
   wr_resident_step<T, ROOM> *steps = (wr_resident_step<T, ROOM> *)(b.slots + loop.slots * loop.side);
   b.long_rows = (int *)(steps + loop.count);
+#ifdef WR_RESIDENT_CLOCK
+  __shared__ phase_clock clock;
+  b.clock = &clock;
+  if (threadIdx.x == 0) memset(&clock, 0, sizeof clock), clock.begun = clock64();
+#endif
   begin_loop(loop, b, steps, image);
+#ifdef WR_RESIDENT_CLOCK
+  if (threadIdx.x == 0 && blockIdx.x == 0)
+    printf("clock begin %lld cycles\n", clock64() - clock.begun);
+  if (threadIdx.x == 0) clock.begun = clock64();
+  mark(&clock, -1);
+#endif
   while (*b.going)
     for (int k = 0; k < loop.count && (k == 0 || !steps[k - 1].ends_part || *b.going);
          k += JOINED && steps[k].kind == WR_RESIDENT_JOINED ? 2 : 1) {
+#ifdef WR_RESIDENT_CLOCK
+      if (threadIdx.x == 0) clock.step = k, clock.rounds += steps[k].ends_part;
+      if (threadIdx.x == 0 && JOINED && steps[k].kind == WR_RESIDENT_JOINED) clock.rounds += 0;
+#endif
       do_step<JOINED>(loop, b, steps + k);
       if (steps[k].ends_part && blockIdx.x == 0) {
         copy_words(loop.bank, b.bank, loop.nbank * 8);
         __syncthreads();
       }
     }
+#ifdef WR_RESIDENT_CLOCK
+  if (threadIdx.x == 0 && (blockIdx.x == 0 || blockIdx.x == gridDim.x / 2)) {
+    double rounds = clock.rounds ? clock.rounds : 1;
+    printf("clock block %d of %d: %d rounds, %.0f cycles each; rows %d tiles %d columns %d steps %d kept %d width %d slots %d\n",
+           (int)blockIdx.x, (int)gridDim.x, clock.rounds, (double)(clock64() - clock.begun) / rounds, b.nrows,
+           b.share.tiles, b.share.columns, b.share.steps, b.kept, b.share.width, b.share.slots);
+    for (int k = 0; k < loop.count; k++) {
+      const long long *c = clock.cycles[k];
+      if (c[7])
+        printf("clock  step %2d kind %d: begin %5.0f gather %5.0f multiply %5.0f finish %5.0f block %5.0f meet %5.0f sums %5.0f scalars %5.0f\n", k,
+               (int)steps[k].kind, c[0] / rounds, c[1] / rounds, c[2] / rounds, c[3] / rounds, c[4] / rounds,
+               c[5] / rounds, c[6] / rounds, c[7] / rounds);
+    }
+  }
+#endif
 }
 
 #endif
