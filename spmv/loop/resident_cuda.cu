@@ -151,8 +151,8 @@ static wr_status add_rows(wr_env *env, const wr_share_matrix *A, const wr_apply 
 
 extern "C" wr_status wr_resident_rows_add(wr_env *env, const wr_csr_view *view, int64_t nnz, int side,
                                           const wr_apply *request) {
-  wr_share_matrix A = {request->y->n, nnz, *view, view->val ? side : 1};
-  if (request->x->n != A.nrows) return wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has a square matrix");
+  wr_share_matrix A = {request->y->n, request->x->n, nnz, *view, view->val ? side : 1};
+  if (A.nrows != A.ncols) return wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has a square matrix");
   if (side < 1 || side > WR_SHARE_SIDES)
     return wr_fail(WR_EUNAVAILABLE, "a loop of one kernel has blocks of at most %d rows", (int)WR_SHARE_SIDES);
   if (view->wide) return wr_fail(WR_EUNAVAILABLE, "%lld entries are too many for one kernel", (long long)nnz);

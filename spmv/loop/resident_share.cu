@@ -316,7 +316,7 @@ __global__ void __launch_bounds__(THREADS) make_shares(source<T> a, wr_share *sh
 enum { WORDS = 25000 };
 
 static size_t room_bytes(const wr_share_matrix *A, const wr_shares *s, int *words, int *rows) {
-  int64_t tiles = (A->nrows + A->side - 1) / A->side, needed = (tiles + 31) / 32;
+  int64_t tiles = (A->nrows + A->side - 1) / A->side, needed = ((A->ncols + A->side - 1) / A->side + 31) / 32;
   int64_t work = (A->nnz + WR_SHARE_ROW_WEIGHT * (A->nrows + A->side)) / s->count + 1,
           most = work / (WR_SHARE_ROW_WEIGHT * A->side) + 2;
   *words = needed < WORDS ? (int)needed : (int)WORDS;

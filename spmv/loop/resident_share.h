@@ -14,9 +14,9 @@ enum {
   WR_SHARE_ROW_WEIGHT = 4    /* work of a row beside that of its entries, in entries      */
 };
 
-/* Square matrix nrows x nrows of a view, with entries in env's type. */
+/* The matrix of a view, with entries in env's type. */
 typedef struct wr_share_matrix {
-  int64_t nrows, nnz;
+  int64_t nrows, ncols, nnz;
   wr_csr_view view; /* with 32-bit row pointers */
   int side;         /* 1 to WR_SHARE_SIDES; a pattern: 1 */
 } wr_share_matrix;
