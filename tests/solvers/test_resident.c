@@ -1,11 +1,13 @@
 /* Small systems iterated by one kernel that stays on the device (spmv/loop/resident_cuda.cu): answers, every way to end, rows
- * of every length, refusals. Backends without plain rows, and the CPU, have no such loop and are left out. */
+ * of every length, refusals. Backends with neither plain rows nor blocks, and the CPU, have no such loop and are left out. */
 #define _DEFAULT_SOURCE
 #include "solvers/iteration.h"
 #include "tests/solvers/rank_fixture.h"
 #include "tests/solvers/solve_fixture.h"
 
-static int has_rows(const ground *g) { return g->env.place == WR_CUDA && g->backend->rows != NULL; }
+static int has_rows(const ground *g) {
+  return g->env.place == WR_CUDA && (g->backend->rows != NULL || g->backend->side != NULL);
+}
 
 /* ---- BiCGSTAB ---- */
 
@@ -233,12 +235,12 @@ static void test_all(ground *g) {
   test_refusals(g);
 }
 
-/* All tests on the default backends; on the other two with plain rows, whose loop is the same, the solve alone. */
+/* All tests on the default backends; on others the solve alone, since their loop is the same. */
 int main(void) {
   const wr_backend *backend = NULL;
   on_default_grounds(test_all);
-  for (int k = 0; k < 2; k++) {
-    static const char *const names[] = {"csr_thread", "csr_thread_unrolled"};
+  for (int k = 0; k < 3; k++) {
+    static const char *const names[] = {"csr_thread", "csr_thread_unrolled", "bsr_unrolled"};
     CHECK_OK(wr_backend_find(names[k], &backend));
     if (backend->plan) on_backend(backend, test_solve);
   }
