@@ -18,6 +18,16 @@ __device__ inline void wr_spin_until(Condition is_done) {
 #endif
 }
 
+/* Without sleeping, where even __nanosleep would take longer than the wait. */
+template <class Condition>
+__device__ inline void wr_spin_busily(Condition is_done) {
+#ifdef WR_SIMT
+  wr_spin_until(is_done);
+#else
+  while (!is_done()) {}
+#endif
+}
+
 /* Increments *count and returns its old value. A thread that gets a larger value and then calls __threadfence sees
  * everything that this thread wrote before. Unlike a __threadfence before an atomicAdd, the release does not invalidate L1,
  * which may hold much of x. */

@@ -26,9 +26,8 @@ struct wr_resident {
   int64_t longest;        /* length of the longest vector                        */
   int joined;             /* 1: all products are joined (resident.cuh)           */
   void *on_device;        /* the steps, on the device, with wr_narrow unless wide */
-  double *partial;
+  wr_meet_record *records; /* of loop_args           */
   size_t shared;          /* dynamic shared memory that a block may have         */
-  unsigned *counts;       /* [3] on the device: arrived, stops */
   unsigned most, blocks;
 };
 
@@ -70,6 +69,8 @@ static wr_status count_blocks(wr_env *env, wr_resident *r) {
   return WR_OK;
 }
 
+static int64_t records_of(const wr_resident *r) { return 2 * (WR_FUSED_REDUCTIONS + 1) * (int64_t)r->most; }
+
 extern "C" wr_status wr_resident_open(wr_env *env, const wr_vec *bank, wr_resident **out) {
   wr_status status;
   wr_resident *r = NULL;
@@ -81,9 +82,7 @@ extern "C" wr_status wr_resident_open(wr_env *env, const wr_vec *bank, wr_reside
   TRY(wr_alloc(&r->steps, MAX_STEPS, step_bytes(r, 1), "steps of a loop"));
   TRY(env->type == WR_F32 ? count_blocks<float>(env, r) : count_blocks<double>(env, r));
   TRY(wr_device_alloc(env, &r->on_device, MAX_STEPS, step_bytes(r, 1), "steps of a loop"));
-  TRY(wr_device_alloc(env, &r->partial, 2 * WR_FUSED_REDUCTIONS * (int64_t)r->most, sizeof *r->partial,
-                      "sums of blocks"));
-  TRY(wr_device_alloc_zeroed(env, &r->counts, 3, sizeof *r->counts, "a count of blocks"));
+  TRY(wr_device_alloc(env, &r->records, records_of(r), sizeof *r->records, "sums of blocks"));
   env->resident = r;
   *out = r, r = NULL;
 done:
@@ -343,7 +342,7 @@ extern "C" wr_status wr_resident_close(wr_env *env, wr_resident *r) {
 template <typename T, class ROOM>
 static wr_status launch(wr_env *env, wr_resident *r, const unsigned *stop) {
   loop_args<T, ROOM> loop = {(const wr_resident_step<T, ROOM> *)r->on_device, r->count, (int)r->nbank, r->bank,
-                             r->partial, r->counts, stop, r->counts + 1, r->shares.on_device, r->shares.images,
+                             r->records, stop, r->shares.on_device, r->shares.images,
                              r->shares.side, r->shares.value_bytes, r->shares.columns, r->shares.slots, r->image_bytes};
   auto resident_kernel = r->joined ? resident<T, ROOM, true> : resident<T, ROOM, false>;
   return WR_LAUNCH_TOGETHER((resident_kernel), r->blocks, THREADS, r->image_bytes + shared_beside(r), env->stream, loop);
@@ -355,7 +354,7 @@ static wr_status launch_with_room(wr_env *env, wr_resident *r, const unsigned *s
 }
 
 extern "C" wr_status wr_resident_run(wr_env *env, wr_resident *r, const unsigned *stop) {
-  PASS(WR_CUDA(cudaMemsetAsync(r->counts, 0, sizeof *r->counts, state_of(env)->stream)));
+  PASS(WR_CUDA(cudaMemsetAsync(r->records, 0, (size_t)records_of(r) * sizeof *r->records, state_of(env)->stream)));
   return r->type == WR_F32 ? launch_with_room<float>(env, r, stop) : launch_with_room<double>(env, r, stop);
 }
 
@@ -364,8 +363,7 @@ extern "C" void wr_resident_free(wr_env *env, wr_resident *r) {
   if (env->resident == r) env->resident = NULL;
   wr_shares_free(env, &r->shares);
   wr_device_free(env, r->on_device);
-  wr_device_free(env, r->partial);
-  wr_device_free(env, r->counts);
+  wr_device_free(env, r->records);
   wr_free(r->steps);
   wr_free(r);
 }

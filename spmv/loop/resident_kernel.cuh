@@ -5,14 +5,13 @@
 #define WR_RESIDENT_KERNEL_CUH
 
 #include "spmv/loop/resident_rows.cuh"
-#include "spmv/kernel/meet.cuh"
 
 /* Runs the step on scalars behind the sums of an operation: thread 0 of every block; only the first block writes the log. */
 __device__ inline void run_scalar_step(const block_state &b, const wr_step_work &of) {
   wr_step_work w = of;
   if (blockIdx.x != 0) w.room = 0;
   w.go.conditions = 0, w.go.sets_going = 1, w.go.going = b.going;
-  wr_step_run<WR_AFTER_ANY>(w, b.stop, b.bank);
+  wr_step_run<WR_AFTER_ANY>(w, (unsigned)*b.stop, b.bank);
 }
 
 /* sum of all lanes := sums over the warp. Without __syncwarp, shuffles of diverged lanes take ten times as long. */
@@ -22,95 +21,69 @@ __device__ inline void add_lanes(double (&sum)[MOST]) {
   wr_warp_sums(sum, MOST);
 }
 
-/* sum[lane], the lane being of the calling thread; 0 for later lanes. */
-template <int MOST>
-__device__ inline double sum_of_lane(const double (&sum)[MOST]) {
-  int lane = threadIdx.x % WR_WARP;
-  double own = 0;
-#pragma unroll
-  for (int r = 0; r < MOST; r++) own = lane == r ? sum[r] : own;
-  return own;
-}
-
-/* By the first warp, after a __syncthreads: sum := the sums over the block, from those of its warps in `parts`. */
-template <int MOST>
-__device__ inline void add_warps(const double *parts, double (&sum)[MOST]) {
-  int lane = threadIdx.x % WR_WARP;
-#pragma unroll
-  for (int r = 0; r < MOST; r++) sum[r] = lane < THREADS / WR_WARP ? parts[lane * MOST + r] : 0;
-  add_lanes(sum);
-}
-
 /* Where an operation's sums go. */
 struct sums_to {
   int count;
   double *const *into; /* [count] in the bank */
 };
 
-/* By the first warp: stores the sums over all blocks, added in an order that depends on the number of blocks alone, in the
- * block's copy of the bank. Lane r stores sum r, so the stores are one instruction. */
-template <typename T, class ROOM>
-__device__ inline void add_blocks(const loop_args<T, ROOM> &loop, const block_state &b, sums_to s,
-                                  const double *partial) {
-  constexpr int MOST = ROOM::SUMS;
-  constexpr int AT_ONCE = 5; /* loads in flight: for 132 blocks (H200), one at a time would take a microsecond more */
+/* By a warp: the sum of the numbers that all blocks have posted, once they are there, added in an order that depends on the
+ * number of blocks alone. */
+__device__ inline double collect(const wr_meet_record *records, unsigned round) {
+  constexpr int AT_ONCE = 5; /* loads in flight: 132 blocks (H200) are read at once */
   int lane = threadIdx.x % WR_WARP, blocks = (int)gridDim.x;
-  int into = lane < s.count ? (int)(s.into[lane] - loop.bank) : -1;
-  double total[MOST] = {};
-  for (int first = 0; first < blocks; first += AT_ONCE * WR_WARP) {
-    double part[MOST][AT_ONCE];
+  double total = 0;
+  for (int first = lane; first < blocks; first += AT_ONCE * WR_WARP) {
+    double part[AT_ONCE];
+    wr_spin_busily([&] {
+      bool are_there = true;
 #pragma unroll
-    for (int k = 0; k < AT_ONCE; k++)
-#pragma unroll
-      for (int r = 0; r < MOST; r++) {
-        int from = first + k * WR_WARP + lane;
-        bool is_there = r < s.count && first + k * WR_WARP < blocks; /* the same for all lanes: no divergence */
-        part[r][k] = is_there ? __ldcg(partial + r * blocks + (from < blocks ? from : blocks - 1)) : 0;
-        if (from >= blocks) part[r][k] = 0;
+      for (int k = 0; k < AT_ONCE; k++) {
+        int from = first + k * WR_WARP;
+        are_there &= wr_meet_read(records + (from < blocks ? from : first), round, &part[k]);
+        if (from >= blocks) part[k] = 0;
       }
+      return are_there;
+    });
 #pragma unroll
-    for (int k = 0; k < AT_ONCE; k++)
-#pragma unroll
-      for (int r = 0; r < MOST; r++) total[r] += part[r][k];
+    for (int k = 0; k < AT_ONCE; k++) total += part[k];
   }
-  add_lanes(total);
-  double own = sum_of_lane(total);
-  if (into >= 0) b.bank[into] = own;
   __syncwarp();
+  return wr_warp_sum(total);
 }
 
-/* Stores the block's sums, waits at the grid barrier, and adds up the sums of all blocks; every block does so for its own
- * copy of the bank, which thread 0 then sees. stop: *loop.stop, in thread 0 of the first block. */
+/* Adds up the sums of all threads of all blocks into every block's copy of the bank; no block goes on before all have come. A
+ * warp for each sum, and one for *b.stop. */
 template <typename T, class ROOM>
-__device__ inline void sum_over_grid(const loop_args<T, ROOM> &loop, block_state &b, sums_to s, unsigned stop,
+__device__ inline void sum_over_grid(const loop_args<T, ROOM> &loop, block_state &b, sums_to s,
                                      double (&sum)[ROOM::SUMS]) {
-  constexpr int MOST = ROOM::SUMS;
-  WR_SHARED(double, parts, MOST *THREADS / WR_WARP);
-  double *partial = loop.partial + (int64_t)(++b.round % 2) * MOST * gridDim.x;
+  constexpr int MOST = ROOM::SUMS, WARPS = THREADS / WR_WARP;
+  static_assert(MOST < WARPS, "a warp for each sum and one more");
+  WR_SHARED(double, parts, MOST *WARPS); /* [MOST][WARPS] */
+  int lane = threadIdx.x % WR_WARP, warp = threadIdx.x / WR_WARP, blocks = (int)gridDim.x;
+  wr_meet_record *records = loop.records + (int64_t)(++b.round % 2) * (MOST + 1) * blocks;
   WR_MARK(b, 3);
   if (s.count) add_lanes(sum);
-  if (threadIdx.x % WR_WARP == 0)
+  if (lane == 0)
 #pragma unroll
-    for (int r = 0; r < MOST; r++) parts[threadIdx.x / WR_WARP * MOST + r] = sum[r];
+    for (int r = 0; r < MOST; r++) parts[r * WARPS + warp] = sum[r];
   __syncthreads();
-  if (threadIdx.x < WR_WARP) {
-    if (s.count) add_warps(parts, sum);
-    double own = sum_of_lane(sum);
-    if ((int)threadIdx.x < s.count) partial[threadIdx.x * gridDim.x + blockIdx.x] = own;
-    __syncwarp();
-    if (threadIdx.x == 0) {
-      if (blockIdx.x == 0) loop.stops[b.round % 2] = stop;
-      WR_MARK(b, 4);
-      wr_meet_arrive(loop.arrived);
-      wr_meet_wait(loop.arrived, b.round);
-      /* this load overlaps those of the sums */
-      b.stop = *(const volatile unsigned *)(loop.stops + b.round % 2);
-      WR_MARK(b, 5);
-    }
-    __syncwarp();
-    if (s.count) add_blocks(loop, b, s, partial);
-    WR_MARK(b, 6);
+  WR_MARK(b, 4);
+  if (warp < (s.count ? s.count : 1)) { /* without sums the first one serves as a barrier */
+    double own = wr_warp_sum(lane < WARPS ? parts[warp * WARPS + lane] : 0);
+    if (lane == 0) wr_meet_post(&records[warp * blocks + (int)blockIdx.x], own, b.round);
+    double total = collect(records + warp * blocks, b.round);
+    if (lane == 0 && s.count) b.bank[s.into[warp] - loop.bank] = total;
+  } else if (warp == MOST && lane == 0) {
+    double stop;
+    wr_meet_record *record = &records[MOST * blocks];
+    if (blockIdx.x == 0) wr_meet_post(record, (double)*(const volatile unsigned *)loop.stop, b.round);
+    wr_spin_busily([&] { return wr_meet_read(record, b.round, &stop); });
+    *b.stop = stop != 0;
   }
+  WR_MARK(b, 5);
+  __syncthreads();
+  WR_MARK(b, 6);
 }
 
 /* Does one step of the loop, with its product if it is joined, and runs the step on scalars behind it. JOINED: all products are
@@ -124,17 +97,17 @@ __device__ inline void do_step(const loop_args<T, ROOM> &loop, block_state &b, c
   double sum[ROOM::SUMS] = {};
   bool left_out =
       step->kind == WR_RESIDENT_VECTORS && step->vectors.when && *scalar_of(loop, b, step->vectors.when) == 0;
-  unsigned stop = 0;
   if (!left_out) {
-    if (threadIdx.x == 0 && blockIdx.x == 0) stop = *(const volatile unsigned *)loop.stop; /* loaded during the step */
     if (step->kind == WR_RESIDENT_VECTORS)
       do_vectors(loop, b, *step, sum);
     else
       do_rows<JOINED>(loop, b, step[JOINED].rows, *step, sum);
-    sum_over_grid(loop, b, is_rows ? sums_to{rows.count, rows.into} : sums_to{vectors.count, vectors.into}, stop, sum);
+    sum_over_grid(loop, b, is_rows ? sums_to{rows.count, rows.into} : sums_to{vectors.count, vectors.into}, sum);
   }
-  if (threadIdx.x == 0 && then.bit) run_scalar_step(b, then);
-  __syncthreads();
+  if (then.bit) { /* the same for all threads */
+    if (threadIdx.x == 0) run_scalar_step(b, then);
+    __syncthreads();
+  }
   WR_MARK(b, 7);
 }
 
@@ -148,7 +121,7 @@ __device__ inline void begin_loop(const loop_args<T, ROOM> &loop, block_state &b
                                   char *image) {
   copy_words(steps, loop.steps, loop.count * (int)sizeof *steps);
   copy_words(b.bank, loop.bank, loop.nbank * 8);
-  if (threadIdx.x == 0) *b.going = 1;
+  if (threadIdx.x == 0) *b.going = 1, *b.stop = 0;
   __syncthreads();
   for (int k = 0; k < loop.count; k++) /* all products have the same matrix */
     if (steps[k].kind == WR_RESIDENT_ROWS) return begin_rows(loop, b, image, steps[k].rows.nrows);
@@ -159,10 +132,10 @@ __global__ void __launch_bounds__(THREADS, 1) resident(WR_KERNEL_PARAMETER loop_
   WR_SHARED_DYNAMIC(double, room);
   WR_SHARED(double, bank, MAX_BANK);
   WR_SHARED(double, c, ROOM::OUTPUTS *ROOM::TERMS);
-  WR_SHARED(int, counts, 2);
+  WR_SHARED(int, counts, 3);
   char *image = (char *)room; /* first, as it is copied by 16 bytes */
   block_state b = {};
-  b.bank = bank, b.c = c, b.nlong = counts, b.going = counts + 1;
+  b.bank = bank, b.c = c, b.nlong = counts, b.going = counts + 1, b.stop = counts + 2;
   b.x = (double *)(image + loop.image_bytes), b.slots = b.x + loop.columns * loop.side;
   wr_resident_step<T, ROOM> *steps = (wr_resident_step<T, ROOM> *)(b.slots + loop.slots * loop.side);
   b.long_rows = (int *)(steps + loop.count);

@@ -5,6 +5,7 @@
 #include "spmv/loop/resident.cuh"
 #include "spmv/loop/resident_share.h"
 #include "spmv/kernel/launch.cuh"
+#include "spmv/kernel/meet.cuh"
 
 enum {
   THREADS = WR_SHARE_THREADS,
@@ -19,10 +20,9 @@ struct loop_args {
   const wr_resident_step<T, ROOM> *steps;
   int count, nbank;
   double *bank;     /* [nbank] */
-  double *partial;  /* [2][SUMS][blocks]: sums of each block; barriers alternate between the two  */
-  unsigned *arrived;
+  wr_meet_record *records; /* [2][SUMS + 1][blocks]: sums of each block; barriers alternate between the two. Behind them *stop */
+                           /* as read by the first block, so that all blocks use the same value                     */
   const unsigned *stop;
-  unsigned *stops;  /* [2], alternating: *stop as read by the first block, so that all blocks use the same value */
   const wr_share *shares; /* [blocks]; NULL: the loop has no products  */
   const char *images;
   int side, value_bytes;  /* of a tile                                 */
@@ -61,7 +61,7 @@ struct block_state {
   double *x;            /* [columns * side]: the elements of x that the share needs                       */
   double *slots;        /* [slots][side]                                                                  */
   int *long_rows, *nlong; /* long rows of tiles, ascending, counted from share.first                      */
-  int *going;
+  int *going, *stop;    /* stop: *loop.stop as of the last barrier; not 0: the loop is to end              */
   const char *image, *from; /* what fits of the share's image; all of it, in global memory                */
   const uint16_t *row_slots; /* [share.rows + 1], in the image                                            */
   wr_share share;
@@ -72,7 +72,6 @@ struct block_state {
   phase_clock *clock;
 #endif
   unsigned round;       /* grid barriers so far                                                           */
-  unsigned stop;        /* of thread 0: loop.stops as read at the last barrier; not 0: the loop is to end */
 };
 
 /* The block's copy of a scalar of the bank. */
