@@ -170,7 +170,8 @@ static void print_backend(wr_writer *out, const wr_problem_facts *problem, const
   wr_line_add(&line, "%s", wr_run_label(run, label, sizeof label));
   if (run->device_name[0]) wr_line_add(&line, " on %s", run->device_name);
   wr_line_add(&line, ", epilogue %s", run->fused_epilogue ? "fused" : "separate");
-  if (run->result.by == WR_BY_KERNEL) wr_line_add(&line, "; one kernel for all iterations, with its own copy of the matrix");
+  if (run->result.by == WR_BY_KERNEL)
+    wr_line_add(&line, "; one kernel for all iterations, with its own copy of the matrix");
   print_labelled(out, "backend", &line);
   line = (wr_line){0};
   if (wr_line_add_tuning(&line, &info->tuning)) print_labelled(out, "tuner", &line);

@@ -18,9 +18,9 @@
  *   wr_meet_post(&records[blockIdx.x], value, round);     one thread, behind a __syncthreads that ends the block's work
  *   while (!wr_meet_read(&records[k], round, &value)) {}  of every block k
  *
- * Whoever has read all records of a round is behind the barrier, and has the numbers, without a further load. Rounds count from
- * 1 and use two arrays in turn, which are zeroed before the launch. A record is read and written by halves of 8 bytes, and each
- * half says which round it is of. */
+ * A thread that has read all records of a round is behind the barrier, and has the numbers without a further load. Rounds count
+ * from 1 and use two arrays in turn, which are zeroed before the launch. A record is read and written by halves of 8 bytes, and
+ * each half says which round it is of. */
 typedef struct alignas(16) wr_meet_record {
   uint32_t low, round, high, again; /* both halves of a double; again: the round */
 } wr_meet_record;

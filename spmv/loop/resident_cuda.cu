@@ -345,7 +345,8 @@ static wr_status launch(wr_env *env, wr_resident *r, const unsigned *stop) {
                              r->records, stop, r->shares.on_device, r->shares.images,
                              r->shares.side, r->shares.value_bytes, r->shares.columns, r->shares.slots, r->image_bytes};
   auto resident_kernel = r->joined ? resident<T, ROOM, true> : resident<T, ROOM, false>;
-  return WR_LAUNCH_TOGETHER((resident_kernel), r->blocks, THREADS, r->image_bytes + shared_beside(r), env->stream, loop);
+  return WR_LAUNCH_TOGETHER((resident_kernel), r->blocks, THREADS, r->image_bytes + shared_beside(r), env->stream,
+                            loop);
 }
 
 template <typename T>

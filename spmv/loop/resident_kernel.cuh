@@ -146,8 +146,7 @@ __global__ void __launch_bounds__(THREADS, 1) resident(WR_KERNEL_PARAMETER loop_
 #endif
   begin_loop(loop, b, steps, image);
 #ifdef WR_RESIDENT_CLOCK
-  if (threadIdx.x == 0 && blockIdx.x == 0)
-    printf("clock begin %lld cycles\n", clock64() - clock.begun);
+  if (threadIdx.x == 0 && blockIdx.x == 0) printf("clock begin %lld cycles\n", clock64() - clock.begun);
   if (threadIdx.x == 0) clock.begun = clock64();
   mark(&clock, -1);
 #endif
@@ -167,15 +166,17 @@ __global__ void __launch_bounds__(THREADS, 1) resident(WR_KERNEL_PARAMETER loop_
 #ifdef WR_RESIDENT_CLOCK
   if (threadIdx.x == 0 && (blockIdx.x == 0 || blockIdx.x == gridDim.x / 2)) {
     double rounds = clock.rounds ? clock.rounds : 1;
-    printf("clock block %d of %d: %d rounds, %.0f cycles each; rows %d tiles %d columns %d steps %d kept %d width %d slots %d\n",
-           (int)blockIdx.x, (int)gridDim.x, clock.rounds, (double)(clock64() - clock.begun) / rounds, b.nrows,
-           b.share.tiles, b.share.columns, b.share.steps, b.kept, b.share.width, b.share.slots);
+    printf(
+        "clock block %d of %d: %d rounds, %.0f cycles each; rows %d tiles %d columns %d steps %d kept %d width %d slots %d\n",
+        (int)blockIdx.x, (int)gridDim.x, clock.rounds, (double)(clock64() - clock.begun) / rounds, b.nrows,
+        b.share.tiles, b.share.columns, b.share.steps, b.kept, b.share.width, b.share.slots);
     for (int k = 0; k < loop.count; k++) {
       const long long *c = clock.cycles[k];
       if (c[7])
-        printf("clock  step %2d kind %d: begin %5.0f gather %5.0f multiply %5.0f finish %5.0f block %5.0f meet %5.0f sums %5.0f scalars %5.0f\n", k,
-               (int)steps[k].kind, c[0] / rounds, c[1] / rounds, c[2] / rounds, c[3] / rounds, c[4] / rounds,
-               c[5] / rounds, c[6] / rounds, c[7] / rounds);
+        printf(
+            "clock  step %2d kind %d: begin %5.0f gather %5.0f multiply %5.0f finish %5.0f block %5.0f meet %5.0f sums %5.0f scalars %5.0f\n",
+            k, (int)steps[k].kind, c[0] / rounds, c[1] / rounds, c[2] / rounds, c[3] / rounds, c[4] / rounds,
+            c[5] / rounds, c[6] / rounds, c[7] / rounds);
     }
   }
 #endif

@@ -367,7 +367,8 @@ extern "C" wr_status wr_shares_count(wr_env *env, const wr_share_matrix *A, int 
   wr_status status;
   wr_share *shares = NULL;
   wr_shares s = {};
-  s.count = count, s.side = A->side, s.value_bytes = A->view.val ? A->side * A->side * (int)wr_type_bytes(env->type) : 0;
+  s.count = count, s.side = A->side,
+  s.value_bytes = A->view.val ? A->side * A->side * (int)wr_type_bytes(env->type) : 0;
   memset(out, 0, sizeof *out);
   TRY(wr_alloc(&shares, count, sizeof *shares, "shares of a matrix"));
   TRY(wr_device_alloc(env, &s.on_device, count, sizeof *shares, "shares of a matrix"));

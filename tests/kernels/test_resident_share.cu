@@ -46,7 +46,8 @@ static void check_share(const wr_csr *A, cut *c, const wr_share *share) {
   /* The row of a tile is known only from the slots of the rows, which follow each other. */
   std::vector<int> row_of_slot((size_t)share->slots);
   for (int i = 0; i < share->rows; i++)
-    for (int k = read_at<uint16_t>(row_slots, i); k < read_at<uint16_t>(row_slots, i + 1); k++) row_of_slot[(size_t)k] = i;
+    for (int k = read_at<uint16_t>(row_slots, i); k < read_at<uint16_t>(row_slots, i + 1); k++)
+      row_of_slot[(size_t)k] = i;
   CHECKF(read_at<uint16_t>(row_slots, share->rows) == share->slots, "%d slots", share->slots);
   for (int t = 0; t < share->width; t++) {
     int slot = read_at<uint16_t>(image + at.thread_slots, t);
@@ -82,7 +83,8 @@ static void check_shares(wr_env *env, const wr_csr *A, const wr_csr_view *view, 
   CHECK_OK(wr_shares_count(env, &m, count, &c.s));
   CHECK_OK(wr_shares_fill(env, &m, &c.s));
   c.shares.resize((size_t)count);
-  CHECK_OK(wr_device_download(env, c.shares.data(), c.s.on_device, count * (int64_t)(sizeof(wr_share) / 8), WR_AS_8_BYTES));
+  CHECK_OK(
+      wr_device_download(env, c.shares.data(), c.s.on_device, count * (int64_t)(sizeof(wr_share) / 8), WR_AS_8_BYTES));
   CHECK(c.s.bytes % 8 == 0);
   std::vector<int64_t> words = downloaded<int64_t>(env, c.s.images, c.s.bytes / 8);
   c.images.assign((const char *)words.data(), (const char *)(words.data() + words.size()));
@@ -103,7 +105,8 @@ static void check_shares(wr_env *env, const wr_csr *A, const wr_csr_view *view, 
     off += sum != c.y[(size_t)i];
     if (A->row_ptr[i + 1] - A->row_ptr[i] > longest) longest = A->row_ptr[i + 1] - A->row_ptr[i];
   }
-  CHECKF(wrong == 0 && off == 0, "%lld entries are not there once, %lld rows are wrong", (long long)wrong, (long long)off);
+  CHECKF(wrong == 0 && off == 0, "%lld entries are not there once, %lld rows are wrong", (long long)wrong,
+         (long long)off);
   CHECKF(c.s.most == longest, "the longest row has %d entries, not %lld", c.s.most, (long long)longest);
   wr_shares_free(env, &c.s);
   CHECK(c.s.on_device == nullptr && c.s.images == nullptr);
@@ -129,8 +132,11 @@ static void test_shape(wr_env *env, const row_shape *shape, bool with_values) {
 /* A share with columns further apart than can be counted is refused. */
 static void test_refused(wr_env *env) {
   int64_t n = 1000000;
-  matrix m([](int64_t i, int64_t last, int64_t ncols) { return i ? ncols : last < 0 ? 0 : last == 0 ? ncols - 1 : ncols; },
-           n, n, true);
+  matrix m(
+      [](int64_t i, int64_t last, int64_t ncols) {
+        return i ? ncols : last < 0 ? 0 : last == 0 ? ncols - 1 : ncols;
+      },
+      n, n, true);
   wr_csr_view view = make_view(env, &m.A, 0);
   wr_share_matrix a = {n, n, m.A.nnz, view, 1};
   wr_shares s;
