@@ -340,8 +340,8 @@ static wr_status run(wr_plan *plan, const wr_apply *request) {
 }
 
 int wr_plan_resident_side(const wr_plan *plan) {
-  const wr_backend *backend = plan->backend;
-  return plan->env->place != WR_CUDA ? 0 : backend->rows ? 1 : backend->side ? backend->side(plan->state) : 0;
+  if (plan == NULL || !plan->prepared || plan->parts || plan->env->place != WR_CUDA) return 0;
+  return plan->backend->rows ? 1 : plan->backend->side ? plan->backend->side(plan->state) : 0;
 }
 
 /* Records the apply as a product of a resident loop, which computes all of y and prepares nothing in y_next. */

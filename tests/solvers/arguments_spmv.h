@@ -128,6 +128,7 @@ static void try_csr_same_pattern(void) {
 }
 
 static void try_plan_generation(void) { CHECK(wr_plan_generation(NULL) == 0); }
+static void try_plan_resident_side(void) { CHECK(wr_plan_resident_side(NULL) == 0); }
 
 static void try_csr_transpose(void) {
   wr_csr *T = given.A;
@@ -633,7 +634,7 @@ static void try_env_read_bandwidth(void) {
 
 #define ARGUMENTS_SPMV                                                                                   \
   {"wr_csr_values_changed", try_csr_values_changed}, {"wr_csr_same_pattern", try_csr_same_pattern},            \
-      {"wr_plan_generation", try_plan_generation},                                                             \
+      {"wr_plan_generation", try_plan_generation}, {"wr_plan_resident_side", try_plan_resident_side},          \
       {"wr_triplets_free", try_triplets_free}, {"wr_csr_assemble", try_assemble},                            \
       {"wr_csr_create", try_csr_create}, {"wr_csr_copy", try_csr_copy}, {"wr_csr_free", try_csr_free},   \
       {"wr_csr_host", try_csr_host}, {"wr_csr_forget_device", try_csr_forget_device},                    \
