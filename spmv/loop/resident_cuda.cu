@@ -22,7 +22,7 @@ struct wr_resident {
   char *steps;            /* [MAX_STEPS] of wr_resident_step with wr_wide        */
   wr_share_matrix matrix; /* of all products; side 0: no product is recorded     */
   wr_shares shares;
-  int image_bytes;        /* room for an image in shared memory                  */
+  int share_bytes;        /* of shared memory for a share                        */
   int64_t longest;        /* length of the longest vector                        */
   int joined;             /* 1: all products are joined (resident.cuh)           */
   void *on_device;        /* the steps, on the device, with wr_narrow unless wide */
@@ -31,8 +31,8 @@ struct wr_resident {
   unsigned most, blocks;
 };
 
-/* Left for shared arrays that the attributes of a kernel do not count: those of the shim (tests/simt). */
-enum { STATIC_ROOM = 8192 };
+/* Bytes of the kernel's arrays of fixed size where the attributes of a kernel do not tell them, as on the shim (tests/simt). */
+enum { FIXED_BYTES = 6144 };
 
 static wr_cuda_state *state_of(const wr_env *env) { return (wr_cuda_state *)env->state; }
 
@@ -59,7 +59,8 @@ static wr_status count_blocks(wr_env *env, wr_resident *r) {
   for (const void *kernel : kernels) {
     cudaFuncAttributes attributes;
     PASS(WR_CUDA(cudaFuncGetAttributes(&attributes, kernel)));
-    int left = (most - (int)attributes.sharedSizeBytes - STATIC_ROOM) / 16 * 16;
+    int fixed = attributes.sharedSizeBytes ? (int)attributes.sharedSizeBytes : (int)FIXED_BYTES;
+    int left = (most - fixed) / 16 * 16;
     PASS(WR_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, left)));
     PASS(WR_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, THREADS, (size_t)left)));
     if (each == 0) return wr_fail(WR_EUNAVAILABLE, "%s has no room for a loop of one kernel", env->device_name);
@@ -193,22 +194,14 @@ static wr_status share_out(wr_resident *r) {
   return wr_fail(WR_EUNAVAILABLE, "%lld rows are too many for one kernel", (long long)r->longest);
 }
 
-/* Bytes of shared memory without the image. */
-static size_t shared_beside(const wr_resident *r) {
-  const wr_shares *s = &r->shares;
-  return ((size_t)s->columns + s->slots) * s->side * sizeof(double) + r->count * step_bytes(r, r->wide) +
-         (s->slots / LONG + 1) * sizeof(int);
-}
-
 static wr_status make_shares(wr_env *env, wr_resident *r) {
   wr_shares *s = &r->shares;
   if (r->matrix.side == 0) return WR_OK;
   PASS(wr_shares_count(env, &r->matrix, (int)r->blocks, s));
   if (s->most > LONGEST_ROW) return wr_fail(WR_EUNAVAILABLE, "a row of %d entries is too long for one kernel", s->most);
-  size_t beside = shared_beside(r);
-  int64_t room = (int64_t)r->shared - (int64_t)beside;
-  r->image_bytes = (int)(s->most_bytes < room ? s->most_bytes : room / 16 * 16);
-  if (s->most_head > room || s->most_bytes - r->image_bytes > MOST_OUTSIDE)
+  int64_t room = (int64_t)((r->shared - r->count * step_bytes(r, r->wide)) / 16 * 16);
+  r->share_bytes = (int)(s->most_bytes < room ? s->most_bytes : room);
+  if (s->most_head > room || s->most_bytes - room > MOST_OUTSIDE)
     return wr_fail(WR_EUNAVAILABLE, "%lld entries are too many for one kernel", (long long)r->matrix.nnz);
   return wr_shares_fill(env, &r->matrix, s);
 }
@@ -343,9 +336,9 @@ template <typename T, class ROOM>
 static wr_status launch(wr_env *env, wr_resident *r, const unsigned *stop) {
   loop_args<T, ROOM> loop = {(const wr_resident_step<T, ROOM> *)r->on_device, r->count, (int)r->nbank, r->bank,
                              r->records, stop, r->shares.on_device, r->shares.images,
-                             r->shares.side, r->shares.value_bytes, r->shares.columns, r->shares.slots, r->image_bytes};
+                             r->shares.side, r->shares.value_bytes, r->share_bytes};
   auto resident_kernel = r->joined ? resident<T, ROOM, true> : resident<T, ROOM, false>;
-  return WR_LAUNCH_TOGETHER((resident_kernel), r->blocks, THREADS, r->image_bytes + shared_beside(r), env->stream,
+  return WR_LAUNCH_TOGETHER((resident_kernel), r->blocks, THREADS, r->share_bytes + r->count * step_bytes(r, r->wide), env->stream,
                             loop);
 }
 

@@ -118,13 +118,13 @@ __device__ inline void copy_words(void *to, const void *from, int bytes) {
 
 template <typename T, class ROOM>
 __device__ inline void begin_loop(const loop_args<T, ROOM> &loop, block_state &b, wr_resident_step<T, ROOM> *steps,
-                                  char *image) {
+                                  char *room) {
   copy_words(steps, loop.steps, loop.count * (int)sizeof *steps);
   copy_words(b.bank, loop.bank, loop.nbank * 8);
   if (threadIdx.x == 0) *b.going = 1, *b.stop = 0;
   __syncthreads();
   for (int k = 0; k < loop.count; k++) /* all products have the same matrix */
-    if (steps[k].kind == WR_RESIDENT_ROWS) return begin_rows(loop, b, image, steps[k].rows.nrows);
+    if (steps[k].kind == WR_RESIDENT_ROWS) return begin_rows(loop, b, room, steps[k].rows.nrows);
 }
 
 template <typename T, class ROOM, bool JOINED>
@@ -133,18 +133,15 @@ __global__ void __launch_bounds__(THREADS, 1) resident(WR_KERNEL_PARAMETER loop_
   WR_SHARED(double, bank, MAX_BANK);
   WR_SHARED(double, c, ROOM::OUTPUTS *ROOM::TERMS);
   WR_SHARED(int, counts, 3);
-  char *image = (char *)room; /* first, as it is copied by 16 bytes */
   block_state b = {};
   b.bank = bank, b.c = c, b.nlong = counts, b.going = counts + 1, b.stop = counts + 2;
-  b.x = (double *)(image + loop.image_bytes), b.slots = b.x + loop.columns * loop.side;
-  wr_resident_step<T, ROOM> *steps = (wr_resident_step<T, ROOM> *)(b.slots + loop.slots * loop.side);
-  b.long_rows = (int *)(steps + loop.count);
+  wr_resident_step<T, ROOM> *steps = (wr_resident_step<T, ROOM> *)((char *)room + loop.share_bytes);
 #ifdef WR_RESIDENT_CLOCK
   __shared__ phase_clock clock;
   b.clock = &clock;
   if (threadIdx.x == 0) memset(&clock, 0, sizeof clock), clock.begun = clock64();
 #endif
-  begin_loop(loop, b, steps, image);
+  begin_loop(loop, b, steps, (char *)room);
 #ifdef WR_RESIDENT_CLOCK
   if (threadIdx.x == 0 && blockIdx.x == 0) printf("clock begin %lld cycles\n", clock64() - clock.begun);
   if (threadIdx.x == 0) clock.begun = clock64();

@@ -11,13 +11,13 @@
 #include "spmv/loop/resident_vectors.cuh"
 #include "spmv/kernel/warp.cuh"
 
-/* Lists the block's long rows of tiles (more than LONG slots), in ascending order. */
+/* Lists the block's long rows of tiles (more than WR_SHARE_LONG slots), in ascending order. */
 __device__ inline void find_long_rows(const block_state &b) {
   WR_SHARED(int, before, THREADS / WR_WARP); /* number of long rows of each warp, in this turn */
   int warp = threadIdx.x / WR_WARP, lane = threadIdx.x % WR_WARP, count = 0;
   for (int turn = 0; turn < b.share.rows; turn += THREADS) {
     int i = turn + (int)threadIdx.x;
-    bool is_long = i < b.share.rows && b.row_slots[i + 1] - b.row_slots[i] > LONG;
+    bool is_long = i < b.share.rows && b.row_slots[i + 1] - b.row_slots[i] > WR_SHARE_LONG;
     unsigned among = __ballot_sync((unsigned)WR_FULL_MASK, is_long);
     if (lane == 0) before[warp] = __popc(among);
     __syncthreads();
@@ -32,10 +32,14 @@ __device__ inline void find_long_rows(const block_state &b) {
 
 /* Copies as much of the block's share to shared memory as fits, once a launch. */
 template <typename T, class ROOM>
-__device__ inline void begin_rows(const loop_args<T, ROOM> &loop, block_state &b, char *image, int64_t nrows) {
-  b.share = loop.shares[blockIdx.x], b.from = loop.images + b.share.at, b.image = image;
+__device__ inline void begin_rows(const loop_args<T, ROOM> &loop, block_state &b, char *room, int64_t nrows) {
+  b.share = loop.shares[blockIdx.x], b.from = loop.images + b.share.at;
+  int beside = wr_share_beside(&b.share, loop.side), slots = wr_share_round(8 * loop.side * b.share.columns);
+  char *image = room + beside;
+  b.image = image, b.x = (double *)room, b.slots = (double *)(room + slots);
+  b.long_rows = (int *)(room + slots + wr_share_round(8 * loop.side * b.share.slots));
   b.at = wr_share_layout_of(&b.share, loop.value_bytes);
-  int fits = b.at.step ? (loop.image_bytes - b.at.first_step) / b.at.step : 0;
+  int fits = b.at.step ? (loop.share_bytes - beside - b.at.first_step) / b.at.step : 0;
   b.kept = fits < b.share.steps ? fits : b.share.steps;
   int words = (b.at.first_step + b.kept * b.at.step) / 16;
 #pragma unroll 4
@@ -174,7 +178,7 @@ __device__ inline double row_sum(const block_state &b, int side, int i) {
   int row = side == 1 ? i : i / side, r = i - row * side;
   int from = b.row_slots[row], to = b.row_slots[row + 1];
   double sum = 0;
-  if (to - from > LONG) return b.slots[from * side + r];
+  if (to - from > WR_SHARE_LONG) return b.slots[from * side + r];
 #pragma unroll 4
   for (int slot = from; slot < to; slot++) sum += b.slots[slot * side + r];
   return sum;

@@ -351,13 +351,12 @@ static wr_status add_up(wr_shares *s, wr_share *shares) {
   for (int k = 0; k < s->count; k++) {
     wr_share *one = &shares[k];
     if (one->columns < 0) return wr_fail(WR_EUNAVAILABLE, "the columns of a part of the matrix lie too far apart");
-    int64_t bytes = wr_share_bytes(one, s->value_bytes);
-    one->at = s->bytes, s->bytes += bytes;
+    int64_t bytes = wr_share_bytes(one, s->value_bytes), beside = wr_share_beside(one, s->side);
     int64_t head = wr_share_layout_of(one, s->value_bytes).first_step;
-    if (bytes > s->most_bytes) s->most_bytes = bytes;
-    if (head > s->most_head) s->most_head = head;
+    one->at = s->bytes, s->bytes += bytes;
+    if (beside + bytes > s->most_bytes) s->most_bytes = beside + bytes;
+    if (beside + head > s->most_head) s->most_head = beside + head;
     if (one->columns > s->columns) s->columns = one->columns;
-    if (one->slots > s->slots) s->slots = one->slots;
     if (one->most > s->most) s->most = one->most;
   }
   return WR_OK;

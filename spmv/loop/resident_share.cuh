@@ -15,7 +15,8 @@
 enum {
   WR_SHARE_ENDS = 1 << 15,   /* of a tile's 16-bit column: the tile is the last of its row that its thread has */
   WR_SHARE_COLUMN = WR_SHARE_ENDS - 1,
-  WR_SHARE_SIDES = 4         /* the largest side */
+  WR_SHARE_SIDES = 4,        /* the largest side */
+  WR_SHARE_LONG = 32         /* slots above which a row is long: added up by a warp */
 };
 
 /* Rows, columns and slots are counted in tiles. */
@@ -55,6 +56,13 @@ WR_SHARE_INLINE wr_share_layout wr_share_layout_of(const wr_share *s, int value_
   at.column = wr_share_round(value_bytes * s->width);
   at.step = at.column + wr_share_round(2 * s->width);
   return at;
+}
+
+/* Bytes of shared memory that a block needs beside the image: its elements of x and its slots, in f64, and its long rows, each
+ * array rounded up to 16. */
+WR_SHARE_INLINE int wr_share_beside(const wr_share *s, int side) {
+  return wr_share_round(8 * side * s->columns) + wr_share_round(8 * side * s->slots) +
+         wr_share_round(4 * (s->slots / WR_SHARE_LONG + 1));
 }
 
 WR_SHARE_INLINE int64_t wr_share_bytes(const wr_share *s, int value_bytes) {

@@ -26,8 +26,8 @@ typedef struct wr_shares {
   wr_share *on_device;     /* [count] */
   char *images;            /* on the device */
   int64_t bytes;           /* of all images */
-  int columns, slots;      /* the most of a share */
-  int64_t most_bytes, most_head; /* of a share's image, and of its part before the steps */
+  int columns;             /* the most of a share */
+  int64_t most_bytes, most_head; /* of shared memory for a share: for all of it; without the steps of its image */
   int most;                /* entries of the longest row */
 } wr_shares;
 

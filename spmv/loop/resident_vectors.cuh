@@ -11,8 +11,7 @@ enum {
   THREADS = WR_SHARE_THREADS,
   MAX_STEPS = 24,
   MAX_BANK = 256,
-  LONG = 32, /* slots above which a row is long: added up by a warp */
-  BATCH = 4  /* elements of x that a thread loads at a time         */
+  BATCH = 4 /* elements of x that a thread loads at a time */
 };
 
 template <typename T, class ROOM>
@@ -26,8 +25,7 @@ struct loop_args {
   const wr_share *shares; /* [blocks]; NULL: the loop has no products  */
   const char *images;
   int side, value_bytes;  /* of a tile                                 */
-  int columns, slots;     /* at most of a share, in tiles              */
-  int image_bytes;        /* room for an image in shared memory        */
+  int share_bytes;        /* of shared memory for a share              */
 };
 
 /* Where the time of a loop goes, in cycles of thread 0 of some blocks, printed when the loop ends: built with
@@ -58,8 +56,8 @@ struct alignas(16) copied {
 /* The state of a block. Arrays are in shared memory, unless stated otherwise, other members in registers. */
 struct block_state {
   double *bank, *c;     /* c[OUTPUTS][TERMS]: coefficients of this step                                    */
-  double *x;            /* [columns * side]: the elements of x that the share needs                       */
-  double *slots;        /* [slots][side]                                                                  */
+  double *x;            /* [share.columns * side]: the elements of x that the share needs                 */
+  double *slots;        /* [share.slots][side]                                                            */
   int *long_rows, *nlong; /* long rows of tiles, ascending, counted from share.first                      */
   int *going, *stop;    /* stop: *loop.stop as of the last barrier; not 0: the loop is to end              */
   const char *image, *from; /* what fits of the share's image; all of it, in global memory                */

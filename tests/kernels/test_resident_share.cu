@@ -93,7 +93,8 @@ static void check_shares(wr_env *env, const wr_csr *A, const wr_csr_view *view, 
     CHECKF(share.first == next && share.at == place, "a share begins at row %d, byte %lld", share.first,
            (long long)share.at);
     next += share.rows, place += wr_share_bytes(&share, c.s.value_bytes);
-    CHECK(share.columns <= c.s.columns && share.slots <= c.s.slots);
+    CHECK(share.columns <= c.s.columns);
+    CHECK(wr_share_bytes(&share, c.s.value_bytes) + wr_share_beside(&share, side) <= c.s.most_bytes);
     env->type == WR_F32 ? check_share<float>(A, &c, &share) : check_share<double>(A, &c, &share);
   }
   CHECKF(next == (A->nrows + side - 1) / side && place == c.s.bytes, "%lld rows of tiles", (long long)next);
