@@ -196,8 +196,10 @@ static wr_status share_out(wr_resident *r) {
 
 static wr_status make_shares(wr_env *env, wr_resident *r) {
   wr_shares *s = &r->shares;
+  int sums = (r->wide ? wr_wide::SUMS : wr_narrow::SUMS) * THREADS * (int)sizeof(double);
+  r->share_bytes = sums;
   if (r->matrix.side == 0) return WR_OK;
-  PASS(wr_shares_count(env, &r->matrix, (int)r->blocks, s));
+  PASS(wr_shares_count(env, &r->matrix, (int)r->blocks, sums, s));
   if (s->most > LONGEST_ROW) return wr_fail(WR_EUNAVAILABLE, "a row of %d entries is too long for one kernel", s->most);
   int64_t room = (int64_t)((r->shared - r->count * step_bytes(r, r->wide)) / 16 * 16);
   r->share_bytes = (int)(s->most_bytes < room ? s->most_bytes : room);

@@ -14,13 +14,6 @@ __device__ inline void run_scalar_step(const block_state &b, const wr_step_work 
   wr_step_run<WR_AFTER_ANY>(w, (unsigned)*b.stop, b.bank);
 }
 
-/* sum of all lanes := sums over the warp. Without __syncwarp, shuffles of diverged lanes take ten times as long. */
-template <int MOST>
-__device__ inline void add_lanes(double (&sum)[MOST]) {
-  __syncwarp();
-  wr_warp_sums(sum, MOST);
-}
-
 /* Where an operation's sums go. */
 struct sums_to {
   int count;
@@ -28,27 +21,26 @@ struct sums_to {
 };
 
 /* By a warp: the sum of the numbers that all blocks have posted, once they are there, added in an order that depends on the
- * number of blocks alone. */
+ * number of blocks alone. No lane leaves a loop before the others: shuffles of lanes that have diverged take ten times as long. */
 __device__ inline double collect(const wr_meet_record *records, unsigned round) {
   constexpr int AT_ONCE = 5; /* loads in flight: 132 blocks (H200) are read at once */
   int lane = threadIdx.x % WR_WARP, blocks = (int)gridDim.x;
   double total = 0;
-  for (int first = lane; first < blocks; first += AT_ONCE * WR_WARP) {
+  for (int first = 0; first < blocks; first += AT_ONCE * WR_WARP) {
     double part[AT_ONCE];
-    wr_spin_busily([&] {
-      bool are_there = true;
+    bool are_there;
+    do {
+      are_there = true;
 #pragma unroll
       for (int k = 0; k < AT_ONCE; k++) {
-        int from = first + k * WR_WARP;
-        are_there &= wr_meet_read(records + (from < blocks ? from : first), round, &part[k]);
+        int from = first + k * WR_WARP + lane;
+        are_there &= wr_meet_read(records + (from < blocks ? from : blocks - 1), round, &part[k]);
         if (from >= blocks) part[k] = 0;
       }
-      return are_there;
-    });
+    } while (!__all_sync((unsigned)WR_FULL_MASK, are_there));
 #pragma unroll
     for (int k = 0; k < AT_ONCE; k++) total += part[k];
   }
-  __syncwarp();
   return wr_warp_sum(total);
 }
 
@@ -59,19 +51,23 @@ __device__ inline void sum_over_grid(const loop_args<T, ROOM> &loop, block_state
                                      double (&sum)[ROOM::SUMS]) {
   constexpr int MOST = ROOM::SUMS, WARPS = THREADS / WR_WARP;
   static_assert(MOST < WARPS, "a warp for each sum and one more");
-  WR_SHARED(double, parts, MOST *WARPS); /* [MOST][WARPS] */
   int lane = threadIdx.x % WR_WARP, warp = threadIdx.x / WR_WARP, blocks = (int)gridDim.x;
   wr_meet_record *records = loop.records + (int64_t)(++b.round % 2) * (MOST + 1) * blocks;
   WR_MARK(b, 3);
-  if (s.count) add_lanes(sum);
-  if (lane == 0)
 #pragma unroll
-    for (int r = 0; r < MOST; r++) parts[r * WARPS + warp] = sum[r];
+  for (int r = 0; r < MOST; r++)
+    if (r < s.count) b.x[r * THREADS + (int)threadIdx.x] = sum[r]; /* by now no thread reads x */
   __syncthreads();
   WR_MARK(b, 4);
   if (warp < (s.count ? s.count : 1)) { /* without sums the first one serves as a barrier */
-    double own = wr_warp_sum(lane < WARPS ? parts[warp * WARPS + lane] : 0);
+    double part[WARPS], own = 0;
+#pragma unroll
+    for (int k = 0; k < WARPS; k++) part[k] = s.count ? b.x[warp * THREADS + k * WR_WARP + lane] : 0;
+#pragma unroll
+    for (int k = 0; k < WARPS; k++) own += part[k];
+    own = wr_warp_sum(own);
     if (lane == 0) wr_meet_post(&records[warp * blocks + (int)blockIdx.x], own, b.round);
+    __syncwarp();
     double total = collect(records + warp * blocks, b.round);
     if (lane == 0 && s.count) b.bank[s.into[warp] - loop.bank] = total;
   } else if (warp == MOST && lane == 0) {
@@ -134,7 +130,7 @@ __global__ void __launch_bounds__(THREADS, 1) resident(WR_KERNEL_PARAMETER loop_
   WR_SHARED(double, c, ROOM::OUTPUTS *ROOM::TERMS);
   WR_SHARED(int, counts, 3);
   block_state b = {};
-  b.bank = bank, b.c = c, b.nlong = counts, b.going = counts + 1, b.stop = counts + 2;
+  b.bank = bank, b.c = c, b.nlong = counts, b.going = counts + 1, b.stop = counts + 2, b.x = room;
   wr_resident_step<T, ROOM> *steps = (wr_resident_step<T, ROOM> *)((char *)room + loop.share_bytes);
 #ifdef WR_RESIDENT_CLOCK
   __shared__ phase_clock clock;

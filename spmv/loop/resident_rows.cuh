@@ -34,7 +34,8 @@ __device__ inline void find_long_rows(const block_state &b) {
 template <typename T, class ROOM>
 __device__ inline void begin_rows(const loop_args<T, ROOM> &loop, block_state &b, char *room, int64_t nrows) {
   b.share = loop.shares[blockIdx.x], b.from = loop.images + b.share.at;
-  int beside = wr_share_beside(&b.share, loop.side), slots = wr_share_round(8 * loop.side * b.share.columns);
+  constexpr int SUMS = ROOM::SUMS * THREADS * (int)sizeof(double);
+  int beside = wr_share_beside(&b.share, loop.side, SUMS), slots = wr_share_x(&b.share, loop.side, SUMS);
   char *image = room + beside;
   b.image = image, b.x = (double *)room, b.slots = (double *)(room + slots);
   b.long_rows = (int *)(room + slots + wr_share_round(8 * loop.side * b.share.slots));

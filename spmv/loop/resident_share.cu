@@ -351,7 +351,7 @@ static wr_status add_up(wr_shares *s, wr_share *shares) {
   for (int k = 0; k < s->count; k++) {
     wr_share *one = &shares[k];
     if (one->columns < 0) return wr_fail(WR_EUNAVAILABLE, "the columns of a part of the matrix lie too far apart");
-    int64_t bytes = wr_share_bytes(one, s->value_bytes), beside = wr_share_beside(one, s->side);
+    int64_t bytes = wr_share_bytes(one, s->value_bytes), beside = wr_share_beside(one, s->side, s->sums);
     int64_t head = wr_share_layout_of(one, s->value_bytes).first_step;
     one->at = s->bytes, s->bytes += bytes;
     if (beside + bytes > s->most_bytes) s->most_bytes = beside + bytes;
@@ -362,11 +362,12 @@ static wr_status add_up(wr_shares *s, wr_share *shares) {
   return WR_OK;
 }
 
-extern "C" wr_status wr_shares_count(wr_env *env, const wr_share_matrix *A, int count, wr_shares *out) {
+extern "C" wr_status wr_shares_count(wr_env *env, const wr_share_matrix *A, int count, int sums,
+                                     wr_shares *out) {
   wr_status status;
   wr_share *shares = NULL;
   wr_shares s = {};
-  s.count = count, s.side = A->side,
+  s.count = count, s.sums = sums, s.side = A->side,
   s.value_bytes = A->view.val ? A->side * A->side * (int)wr_type_bytes(env->type) : 0;
   memset(out, 0, sizeof *out);
   TRY(wr_alloc(&shares, count, sizeof *shares, "shares of a matrix"));

@@ -58,10 +58,16 @@ WR_SHARE_INLINE wr_share_layout wr_share_layout_of(const wr_share *s, int value_
   return at;
 }
 
+/* Bytes for the elements of x that a share needs, in f64; at least `sums`, for the sums of all threads take the same place. */
+WR_SHARE_INLINE int wr_share_x(const wr_share *s, int side, int sums) {
+  int bytes = wr_share_round(8 * side * s->columns);
+  return bytes > sums ? bytes : sums;
+}
+
 /* Bytes of shared memory that a block needs beside the image: its elements of x and its slots, in f64, and its long rows, each
  * array rounded up to 16. */
-WR_SHARE_INLINE int wr_share_beside(const wr_share *s, int side) {
-  return wr_share_round(8 * side * s->columns) + wr_share_round(8 * side * s->slots) +
+WR_SHARE_INLINE int wr_share_beside(const wr_share *s, int side, int sums) {
+  return wr_share_x(s, side, sums) + wr_share_round(8 * side * s->slots) +
          wr_share_round(4 * (s->slots / WR_SHARE_LONG + 1));
 }
 

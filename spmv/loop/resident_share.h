@@ -22,7 +22,7 @@ typedef struct wr_share_matrix {
 } wr_share_matrix;
 
 typedef struct wr_shares {
-  int count, side, value_bytes; /* of a tile */
+  int count, sums, side, value_bytes; /* of a tile */
   wr_share *on_device;     /* [count] */
   char *images;            /* on the device */
   int64_t bytes;           /* of all images */
@@ -32,8 +32,8 @@ typedef struct wr_shares {
 } wr_shares;
 
 /* *s := `count` shares, counted but without images; waits. WR_EUNAVAILABLE: their columns lie too far apart, or rows of
- * a share are too many, to be counted in shared memory. */
-wr_status wr_shares_count(wr_env *env, const wr_share_matrix *A, int count, wr_shares *s);
+ * a share are too many, to be counted in shared memory. sums: of wr_share_x. */
+wr_status wr_shares_count(wr_env *env, const wr_share_matrix *A, int count, int sums, wr_shares *s);
 
 /* Makes the images. WR_ENOMEM, WR_EDEVICE. */
 wr_status wr_shares_fill(wr_env *env, const wr_share_matrix *A, wr_shares *s);

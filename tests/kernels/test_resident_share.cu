@@ -80,7 +80,7 @@ static void check_shares(wr_env *env, const wr_csr *A, const wr_csr_view *view, 
   wr_share_matrix m = {A->nrows, A->ncols, A->nnz, *view, side};
   cut c;
   c.times.resize((size_t)A->nnz), c.y.resize((size_t)A->nrows);
-  CHECK_OK(wr_shares_count(env, &m, count, &c.s));
+  CHECK_OK(wr_shares_count(env, &m, count, 4096, &c.s));
   CHECK_OK(wr_shares_fill(env, &m, &c.s));
   c.shares.resize((size_t)count);
   CHECK_OK(
@@ -94,7 +94,7 @@ static void check_shares(wr_env *env, const wr_csr *A, const wr_csr_view *view, 
            (long long)share.at);
     next += share.rows, place += wr_share_bytes(&share, c.s.value_bytes);
     CHECK(share.columns <= c.s.columns);
-    CHECK(wr_share_bytes(&share, c.s.value_bytes) + wr_share_beside(&share, side) <= c.s.most_bytes);
+    CHECK(wr_share_bytes(&share, c.s.value_bytes) + wr_share_beside(&share, side, 4096) <= c.s.most_bytes);
     env->type == WR_F32 ? check_share<float>(A, &c, &share) : check_share<double>(A, &c, &share);
   }
   CHECKF(next == (A->nrows + side - 1) / side && place == c.s.bytes, "%lld rows of tiles", (long long)next);
@@ -142,7 +142,7 @@ static void test_refused(wr_env *env) {
   wr_share_matrix a = {n, n, m.A.nnz, view, 1};
   wr_shares s;
   CASE("columns too far apart");
-  CHECK(wr_shares_count(env, &a, 132, &s) == WR_EUNAVAILABLE);
+  CHECK(wr_shares_count(env, &a, 132, 0, &s) == WR_EUNAVAILABLE);
   CHECK(s.on_device == nullptr);
   free_view(env, &view);
 }
