@@ -2,7 +2,6 @@
  * fraction of the time of a kernel launch, a graph condition and the last block's work on sums. This file records, checks
  * and launches them; resident_kernel.cuh has the kernel. */
 #include <cuda_runtime.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "config/memory.h"
@@ -186,9 +185,6 @@ static wr_status share_out(wr_resident *r) {
   int64_t by_length = (r->longest + THREADS - 1) / THREADS, by_entries = r->matrix.nnz / (3 * THREADS) + 1;
   int64_t wanted = by_length > by_entries ? by_length : by_entries;
   r->blocks = wanted < r->most ? (unsigned)wanted : r->most;
-#ifdef WR_RESIDENT_CLOCK
-  if (getenv("WR_BLOCKS")) r->blocks = (unsigned)atoi(getenv("WR_BLOCKS"));
-#endif
   r->type == WR_F32 ? share_vectors<float>(r) : share_vectors<double>(r);
   if (r->longest <= INT32_MAX / 2) return WR_OK;
   return wr_fail(WR_EUNAVAILABLE, "%lld rows are too many for one kernel", (long long)r->longest);
@@ -270,9 +266,6 @@ template <typename T>
 static void join_steps(wr_resident *r) {
   wr_resident_step<T, wr_wide> *steps = (wr_resident_step<T, wr_wide> *)r->steps;
   int products = 0, most = r->wide ? wr_wide::SUMS : wr_narrow::SUMS;
-#ifdef WR_RESIDENT_CLOCK
-  if (getenv("WR_UNJOINED")) return;
-#endif
   if (r->shares.columns * r->shares.side > MOST_JOINED) return;
   for (int k = 0; k < r->count; k++) {
     if (steps[k].kind != WR_RESIDENT_ROWS) continue;
@@ -340,8 +333,8 @@ static wr_status launch(wr_env *env, wr_resident *r, const unsigned *stop) {
                              r->records, stop, r->shares.on_device, r->shares.images,
                              r->shares.side, r->shares.value_bytes, r->share_bytes};
   auto resident_kernel = r->joined ? resident<T, ROOM, true> : resident<T, ROOM, false>;
-  return WR_LAUNCH_TOGETHER((resident_kernel), r->blocks, THREADS, r->share_bytes + r->count * step_bytes(r, r->wide), env->stream,
-                            loop);
+  return WR_LAUNCH_TOGETHER((resident_kernel), r->blocks, THREADS, r->share_bytes + r->count * step_bytes(r, r->wide),
+                            env->stream, loop);
 }
 
 template <typename T>

@@ -53,12 +53,10 @@ __device__ inline void sum_over_grid(const loop_args<T, ROOM> &loop, block_state
   static_assert(MOST < WARPS, "a warp for each sum and one more");
   int lane = threadIdx.x % WR_WARP, warp = threadIdx.x / WR_WARP, blocks = (int)gridDim.x;
   wr_meet_record *records = loop.records + (int64_t)(++b.round % 2) * (MOST + 1) * blocks;
-  WR_MARK(b, 3);
 #pragma unroll
   for (int r = 0; r < MOST; r++)
     if (r < s.count) b.x[r * THREADS + (int)threadIdx.x] = sum[r]; /* by now no thread reads x */
   __syncthreads();
-  WR_MARK(b, 4);
   if (warp < (s.count ? s.count : 1)) { /* without sums the first one serves as a barrier */
     double part[WARPS], own = 0;
 #pragma unroll
@@ -77,9 +75,7 @@ __device__ inline void sum_over_grid(const loop_args<T, ROOM> &loop, block_state
     wr_spin_busily([&] { return wr_meet_read(record, b.round, &stop); });
     *b.stop = stop != 0;
   }
-  WR_MARK(b, 5);
   __syncthreads();
-  WR_MARK(b, 6);
 }
 
 /* Does one step of the loop, with its product if it is joined, and runs the step on scalars behind it. JOINED: all products are
@@ -104,7 +100,6 @@ __device__ inline void do_step(const loop_args<T, ROOM> &loop, block_state &b, c
     if (threadIdx.x == 0) run_scalar_step(b, then);
     __syncthreads();
   }
-  WR_MARK(b, 7);
 }
 
 /* Copies `bytes` bytes, a multiple of 8, by all threads of the block. */
@@ -132,47 +127,16 @@ __global__ void __launch_bounds__(THREADS, 1) resident(WR_KERNEL_PARAMETER loop_
   block_state b = {};
   b.bank = bank, b.c = c, b.nlong = counts, b.going = counts + 1, b.stop = counts + 2, b.x = room;
   wr_resident_step<T, ROOM> *steps = (wr_resident_step<T, ROOM> *)((char *)room + loop.share_bytes);
-#ifdef WR_RESIDENT_CLOCK
-  __shared__ phase_clock clock;
-  b.clock = &clock;
-  if (threadIdx.x == 0) memset(&clock, 0, sizeof clock), clock.begun = clock64();
-#endif
   begin_loop(loop, b, steps, (char *)room);
-#ifdef WR_RESIDENT_CLOCK
-  if (threadIdx.x == 0 && blockIdx.x == 0) printf("clock begin %lld cycles\n", clock64() - clock.begun);
-  if (threadIdx.x == 0) clock.begun = clock64();
-  mark(&clock, -1);
-#endif
   while (*b.going)
     for (int k = 0; k < loop.count && (k == 0 || !steps[k - 1].ends_part || *b.going);
          k += JOINED && steps[k].kind == WR_RESIDENT_JOINED ? 2 : 1) {
-#ifdef WR_RESIDENT_CLOCK
-      if (threadIdx.x == 0) clock.step = k, clock.rounds += steps[k].ends_part;
-      if (threadIdx.x == 0 && JOINED && steps[k].kind == WR_RESIDENT_JOINED) clock.rounds += 0;
-#endif
       do_step<JOINED>(loop, b, steps + k);
       if (steps[k].ends_part && blockIdx.x == 0) {
         copy_words(loop.bank, b.bank, loop.nbank * 8);
         __syncthreads();
       }
     }
-#ifdef WR_RESIDENT_CLOCK
-  if (threadIdx.x == 0 && (blockIdx.x == 0 || blockIdx.x == gridDim.x / 2)) {
-    double rounds = clock.rounds ? clock.rounds : 1;
-    printf(
-        "clock block %d of %d: %d rounds, %.0f cycles each; rows %d tiles %d columns %d steps %d kept %d width %d slots %d\n",
-        (int)blockIdx.x, (int)gridDim.x, clock.rounds, (double)(clock64() - clock.begun) / rounds, b.nrows,
-        b.share.tiles, b.share.columns, b.share.steps, b.kept, b.share.width, b.share.slots);
-    for (int k = 0; k < loop.count; k++) {
-      const long long *c = clock.cycles[k];
-      if (c[7])
-        printf(
-            "clock  step %2d kind %d: begin %5.0f gather %5.0f multiply %5.0f finish %5.0f block %5.0f meet %5.0f sums %5.0f scalars %5.0f\n",
-            k, (int)steps[k].kind, c[0] / rounds, c[1] / rounds, c[2] / rounds, c[3] / rounds, c[4] / rounds,
-            c[5] / rounds, c[6] / rounds, c[7] / rounds);
-    }
-  }
-#endif
 }
 
 #endif

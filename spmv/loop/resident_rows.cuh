@@ -226,10 +226,8 @@ __device__ inline void finish_own(const wr_resident_step<T, ROOM> &joined, const
 
 template <int SIDE, bool HAS_VALUES, int INPUTS, typename T>
 __device__ inline void gather_and_multiply(const block_state &b, const gathered<T> &from, int n) {
-  WR_MARK(b, 0);
   gather<SIDE, INPUTS>(b, from, n);
   __syncthreads();
-  WR_MARK(b, 1);
   multiply_share<SIDE, HAS_VALUES, T>(b);
 }
 
@@ -247,7 +245,6 @@ __device__ inline void multiply(const loop_args<T, ROOM> &loop, const block_stat
   else
     gather_and_multiply<4, true, INPUTS>(b, from, n);
   __syncthreads();
-  WR_MARK(b, 2);
   if (*b.nlong == 0) return;
   add_long_rows(b, loop.side);
   __syncthreads();

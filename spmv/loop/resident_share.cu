@@ -362,8 +362,7 @@ static wr_status add_up(wr_shares *s, wr_share *shares) {
   return WR_OK;
 }
 
-extern "C" wr_status wr_shares_count(wr_env *env, const wr_share_matrix *A, int count, int sums,
-                                     wr_shares *out) {
+extern "C" wr_status wr_shares_count(wr_env *env, const wr_share_matrix *A, int count, int sums, wr_shares *out) {
   wr_status status;
   wr_share *shares = NULL;
   wr_shares s = {};

@@ -28,26 +28,6 @@ struct loop_args {
   int share_bytes;        /* of shared memory for a share              */
 };
 
-/* Where the time of a loop goes, in cycles of thread 0 of some blocks, printed when the loop ends: built with
- * -DWR_RESIDENT_CLOCK, for measurements alone. */
-#ifdef WR_RESIDENT_CLOCK
-#include <stdio.h>
-enum { PHASES = 8 };
-struct phase_clock {
-  long long begun, last, cycles[MAX_STEPS][PHASES];
-  int step, rounds;
-};
-__device__ inline void mark(phase_clock *clock, int phase) {
-  if (threadIdx.x != 0) return;
-  long long now = clock64();
-  if (phase >= 0) clock->cycles[clock->step][phase] += now - clock->last;
-  clock->last = now;
-}
-#define WR_MARK(b, phase) mark((b).clock, phase)
-#else
-#define WR_MARK(b, phase) ((void)0)
-#endif
-
 /* 16 bytes, which are copied at once. */
 struct alignas(16) copied {
   uint64_t words[2];
@@ -66,9 +46,6 @@ struct block_state {
   wr_share_layout at;
   int kept;             /* steps of the share that are in shared memory                                   */
   int first, nrows;     /* rows of the matrix: first, ..., first + nrows - 1                              */
-#ifdef WR_RESIDENT_CLOCK
-  phase_clock *clock;
-#endif
   unsigned round;       /* grid barriers so far                                                           */
 };
 
