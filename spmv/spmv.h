@@ -173,8 +173,8 @@ wr_status wr_plan_update_values(wr_plan *plan, wr_csr *A);
  * them again when the number differs. 0: not prepared. */
 uint64_t wr_plan_generation(const wr_plan *plan);
 
-/* Rows and columns of the blocks in which a resident loop multiplies with the plan's matrix; 0: there can be no such loop, or the
- * plan is not prepared. */
+/* Rows and columns of the blocks in which a resident loop multiplies with the plan's matrix; 0: there can be no such loop, or
+ * the plan is not prepared. */
 int wr_plan_resident_side(const wr_plan *plan);
 
 const wr_backend *wr_plan_backend(const wr_plan *plan);

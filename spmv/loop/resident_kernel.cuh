@@ -21,7 +21,7 @@ struct sums_to {
 };
 
 /* By a warp: the sum of the numbers that all blocks have posted, once they are there, added in an order that depends on the
- * number of blocks alone. No lane leaves a loop before the others: shuffles of lanes that have diverged take ten times as long. */
+ * number of blocks alone. No lane leaves a loop before the others: shuffles of diverged lanes take ten times as long. */
 __device__ inline double collect(const wr_meet_record *records, unsigned round) {
   constexpr int AT_ONCE = 5; /* loads in flight: 132 blocks (H200) are read at once */
   int lane = threadIdx.x % WR_WARP, blocks = (int)gridDim.x;

@@ -1,6 +1,6 @@
 /* Products with the matrix in a resident loop (resident_cuda.cu). Each thread block has a share of the rows
- * (resident_share.cuh). Its threads first bring the elements of x that the share needs to shared memory, then multiply, each its own tiles, and last
- * do the epilogue, a thread for each row, which adds up the slots of its row.
+ * (resident_share.cuh). Its threads first bring the elements of x that the share needs to shared memory, then multiply, each
+ * its own tiles, and last do the epilogue, a thread for each row, which adds up the slots of its row.
  *
  * For a joined product (WR_RESIDENT_JOINED) the inputs of the fused operation are read instead of x, the elements of x are
  * computed from them, and x[i] is stored when row i is finished. Other blocks may still read then, so no input of the
