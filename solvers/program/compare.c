@@ -320,6 +320,7 @@ typedef struct looks {
   wr_ledger *ledger; /* of the run */
   wr_head_start head;
   int64_t before; /* iterations elsewhere                                                    */
+  int is_open;    /* 1: the device has been opened meanwhile                                  */
   int moves;      /* 1: the solve is to end, for the device to go on                          */
 } looks;
 
@@ -331,7 +332,11 @@ static void look_for_device(looks *l, int64_t iteration, double measure, double 
   wr_head_start_keep(&l->head, now);
   int may_open = !c->env_tried[WR_CUDA];
   if (l->moves || wr_comparison_is_opening(c) || !(may_open || c->device.running)) return;
-  if (may_open && now.time - head->begin.time > WR_OPEN_LATE_SHARE * head->opening &&
+  if (!may_open && !l->is_open) {
+    wr_head_start_opened(&l->head, now);
+    l->is_open = 1;
+  }
+  if (may_open && now.time - head->timed.time > WR_OPEN_LATE_SHARE * head->opening &&
       wr_head_start_gain(head, now, target, head->opening) > 0) {
     wr_ledger_stop(l->ledger);
     (void)wr_comparison_begin_device(c, 0);

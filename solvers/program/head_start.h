@@ -10,18 +10,22 @@
 typedef struct wr_head_start {
   double opening;              /* s that opening a device takes, as expected                            */
   double move, iteration;      /* s: of going over to it; of an iteration there                         */
-  wr_progress_mark begin, from, last; /* as in wr_progress                                              */
+  wr_progress_mark from, last; /* as in wr_progress                                                     */
+  wr_progress_mark timed;      /* since then iterations are timed                                       */
 } wr_head_start;
 
 /* For a solve with A that begins now. Of A the sizes are read, and whether there are values. */
 void wr_head_start_begin(wr_head_start *h, const wr_csr *A, wr_type type, double opening, double now);
 
+/* The device has been opened: what iterations took before, beside that, does not count any more. */
+void wr_head_start_opened(wr_head_start *h, wr_progress_mark now);
+
 /* After an iteration, of which `now` has the number, the time and the measure. */
 void wr_head_start_keep(wr_head_start *h, wr_progress_mark now);
 
 /* Behind that: the seconds by which the solve ends sooner if it goes over to a device that is open in `wait` seconds; 0
- * or less: it ends later. INFINITY: the measure does not fall, and an iteration there takes less. The measure is expected to
- * fall by the same factor each second, as since the iterations were half as many. */
+ * or less: it ends later, or there were too few iterations to tell. INFINITY: the measure does not fall, and an iteration there
+ * takes less. The measure is expected to fall by the same factor in each iteration, as since they were half as many. */
 double wr_head_start_gain(const wr_head_start *h, wr_progress_mark now, double target, double wait);
 
 #endif

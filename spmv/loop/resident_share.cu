@@ -383,7 +383,7 @@ done:
 }
 
 extern "C" wr_status wr_shares_fill(wr_env *env, const wr_share_matrix *A, wr_shares *s) {
-  PASS(wr_device_alloc(env, &s->images, s->bytes > 0 ? s->bytes : 1, 1, "shares of a matrix"));
+  PASS(wr_device_alloc_zeroed(env, &s->images, s->bytes > 0 ? s->bytes : 1, 1, "shares of a matrix"));
   return make_of_env(env, A, s);
 }
 

@@ -184,7 +184,7 @@ in=/dev/null
 
 # How the shim names its device, and what it refuses.
 call 0 "$BUILD/simt/bicgstab" -d cuda gen:stencil:n=4
-says "$out" ' on no card: the CPU in its place, epilogue fused; plain rows'
+says "$out" ' on no card: the CPU in its place, epilogue fused; one kernel'
 call 4 "$BUILD/simt/pagerank" -k cusparse gen:chain:scale=3
 says "$err" "NVIDIA's libraries need a GPU"
 call 0 "$BUILD/simt/pagerank" --list-backends

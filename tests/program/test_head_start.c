@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "config/memory.h"
+#include "config/defaults.h"
 #include "solvers/api/scoring.h"
 #include "solvers/api/solving.h"
 #include "solvers/program/compare.h"
@@ -218,16 +219,19 @@ static void test_without_device(void) {
 
 /* ---- With the methods of the programs ---- */
 
-enum { SIDE = 20, ROWS = SIDE * SIDE, LEAVES = 7 };
+enum { SIDE = 20, ROWS = SIDE * SIDE, OPEN = 7, LEAVES = OPEN + WR_JUDGED_ITERATIONS };
 
 static wr_comparison *compared;
 
-/* The monitor of a solve on the CPU, but the device is open at iteration LEAVES, which is then said to be far from the end. */
+/* The monitor of a solve on the CPU, but the device is open at iteration OPEN. From there on iterations take 0.2 ms and are said
+ * to be far from the end. */
 static void wait_and_look(void *context, int64_t iteration, double measure, double target) {
   const wr_monitor *monitor = context;
-  if (iteration == LEAVES)
+  if (iteration == OPEN)
     for (int k = 0; k < 10 || wr_comparison_is_opening(compared); k++) usleep(1000);
-  if (iteration >= LEAVES) monitor->progress(monitor->context, iteration, 1, 1e-9);
+  if (iteration < OPEN) return;
+  usleep(200);
+  monitor->progress(monitor->context, iteration, 1, 1e-9);
   (void)measure, (void)target;
 }
 
@@ -407,6 +411,7 @@ static void test_gain(void) {
   for (int k = 1; k <= 8; k++) {
     now = (wr_progress_mark){.time = 1e-3 * k, .iteration = k, .measure = pow(0.1, k)};
     wr_head_start_keep(&h, now);
+    CHECKF((wr_head_start_gain(&h, now, 1e-308, 0) > 0) == (k >= WR_JUDGED_ITERATIONS), "%d", k);
   }
   double each = 1e-3 - h.iteration;
   CHECK(fabs(wr_head_start_gain(&h, now, 1e-108, 0) - (100 * each - h.move)) < 1e-9);
@@ -416,6 +421,15 @@ static void test_gain(void) {
   CHECK(isinf(wr_head_start_gain(&h, now, 1e-9, 0.05)));
   now.iteration = 1000000; /* so short that a device would take longer */
   CHECK(wr_head_start_gain(&h, now, 1e-300, 0) < 0);
+  wr_head_start_begin(&h, &A, WR_F64, 0.2, 0);
+  for (int k = 1; k <= 12; k++) { /* ten times as slow beside the opening, which ends with the sixth iteration */
+    double time = k <= 6 ? 1e-2 * k : 6e-2 + 1e-3 * (k - 6);
+    now = (wr_progress_mark){.time = time, .iteration = k, .measure = pow(0.1, k)};
+    wr_head_start_keep(&h, now);
+    if (k == 6) wr_head_start_opened(&h, now);
+    if (k >= 6 && k < 6 + WR_JUDGED_ITERATIONS) CHECK(wr_head_start_gain(&h, now, 1e-308, 0) < 0);
+  }
+  CHECK(fabs(wr_head_start_gain(&h, now, 1e-212, 0) - (200 * each - h.move)) < 1e-9);
 }
 
 int main(void) {
