@@ -223,8 +223,8 @@ enum { SIDE = 20, ROWS = SIDE * SIDE, OPEN = 7, LEAVES = OPEN + WR_JUDGED_ITERAT
 
 static wr_comparison *compared;
 
-/* The monitor of a solve on the CPU, but the device is open at iteration OPEN. From there on iterations take 0.2 ms and are said
- * to be far from the end. */
+/* The monitor of a solve on the CPU, but the device is open at iteration OPEN. From there on iterations take 0.2 ms and are
+ * said to be far from the end. */
 static void wait_and_look(void *context, int64_t iteration, double measure, double target) {
   const wr_monitor *monitor = context;
   if (iteration == OPEN)
