@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "config/memory.h"
+#include "spmv/parts/comm.h"
 
 wr_status wr_iteration_open(wr_env *env, wr_iteration **out) {
   wr_status status;
@@ -154,7 +155,11 @@ static wr_status record(wr_iteration *it) {
   int paused = wr_plan_time_pause(it->plan, 1);
   wr_status status = record_parts(it);
   wr_plan_time_pause(it->plan, paused);
-  if (status == WR_OK) return WR_OK;
+  int64_t refused = status != WR_OK;
+  PASS(wr_comm_max_counts(it->env->comm, &refused, 1));
+  if (!refused) return WR_OK;
+  drop_loop(it); /* recorded here, and not in another part */
+  wr_plan_forget(it->plan);
   if (it->resident) refuse_resident(it);
   it->host_only = !it->resident, it->resident = 0;
   return status == WR_EUNAVAILABLE || status == WR_EDEVICE ? WR_OK : status;
@@ -196,7 +201,7 @@ static wr_status go_by_device(wr_iteration *it, double *scalars) {
   while (!ended) {
     TRY(ops->loop_poll(it->env, it->loop, it->bank, scalars, &ended));
     show(it, scalars);
-    if (!ended && !stopping && wr_monitor_ends(it->monitor)) {
+    if (!ended && !stopping && wr_monitor_ends_here(it->monitor)) { /* of several parts, one that stops stops all */
       TRY(ops->loop_stop(it->env, it->loop));
       stopping = 1;
     }

@@ -59,9 +59,9 @@ void wr_history_free(wr_history *history) {
   *history = (wr_history){0};
 }
 
-/* Of this part alone. */
-static int ends_here(const wr_monitor *monitor) {
+int wr_monitor_ends_here(const wr_monitor *monitor) {
   struct timespec now;
+  if (monitor == NULL) return 0;
   if (monitor->interrupted && *monitor->interrupted) return WR_INTERRUPTED;
   if (!(monitor->deadline > 0) || clock_gettime(CLOCK_MONOTONIC, &now) != 0) return 0;
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec >= monitor->deadline ? WR_TIME_LIMIT : 0;
@@ -69,7 +69,7 @@ static int ends_here(const wr_monitor *monitor) {
 
 /* Where the parts cannot agree, the next of their calls says so. */
 int wr_monitor_ends(const wr_monitor *monitor) {
-  int64_t ends = monitor ? ends_here(monitor) : 0;
+  int64_t ends = wr_monitor_ends_here(monitor);
   if (monitor && wr_comm_max_counts(monitor->comm, &ends, 1) != WR_OK) return 0;
   return (int)ends;
 }

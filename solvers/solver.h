@@ -35,6 +35,7 @@ typedef struct wr_monitor {
 /* The outcome of work that has to end early, or 0. A signal wins over the deadline. 0 for NULL. With a comm it is collective,
  * and the same in all parts. */
 int wr_monitor_ends(const wr_monitor *monitor);
+int wr_monitor_ends_here(const wr_monitor *monitor); /* of this part alone, and not collective */
 
 /* A watch for preparations that ends where the monitor ends, and tells it how far they are. It refers to the monitor, which may
  * be NULL. */

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "config/memory.h"
+#include "spmv/device/peers.h"
+#include "spmv/parts/part_ops.h"
 #include "spmv/plan_argument.h"
 
 enum { PIECES = 3, ALIGNED = WR_ALIGNMENT / 4 }; /* rows */
@@ -17,14 +19,15 @@ typedef struct piece {
 
 struct wr_part_plan {
   wr_csr *A;
-  wr_env *env;
+  wr_env *env, alone; /* alone: for the pieces, whose sums are their own */
   int count;
   piece pieces[PIECES];
   int inside;          /* the piece that needs no halo; -1: none                               */
   int64_t last_above;  /* own elements of x that other pieces take are those before this one ... */
   int64_t first_below; /* ... and those from this one on                                       */
-  wr_vec all;          /* x and its halo, for the other pieces                                 */
-  double *sent, *received; /* on a device: x and its halo on the host; else NULL                */
+  wr_vec all;          /* x and its halo, for the other pieces; not allocated: there is no halo */
+  double *sent, *received; /* where hosts exchange, on a device: x and its halo on the host; else NULL */
+  wr_peer_halo *peer;  /* where devices exchange: then there is one piece; else NULL           */
 };
 
 /* *first, *end := the longest run of rows without an element of the halo. */
@@ -82,25 +85,45 @@ static wr_status cut(wr_part_plan *p) {
   return add_piece(p, end, p->A->nrows, 0);
 }
 
-static wr_status prepare(wr_part_plan *p, const wr_backend *backend, const void *knobs, wr_plan_info *info) {
-  wr_env *env = p->env;
-  const wr_csr *A = p->A;
+static wr_status prepare_pieces(wr_part_plan *p, const wr_backend *backend, const void *knobs, wr_plan_info *info) {
   for (int k = 0; k < p->count; k++) {
     piece *part = &p->pieces[k];
-    PASS(wr_plan_create_parsed(backend, knobs, &part->rows, env, &part->plan));
+    PASS(wr_plan_create_parsed(backend, knobs, &part->rows, &p->alone, &part->plan));
     PASS(wr_plan_prepare(part->plan));
     const wr_plan_info *of = wr_plan_get_info(part->plan);
     info->extra_bytes += of->extra_bytes + (part->rows.nrows + 1) * (int64_t)sizeof *part->rows.row_ptr;
     info->deterministic &= of->deterministic;
     info->sum_unit = fmax(info->sum_unit, of->sum_unit), info->term_unit = fmax(info->term_unit, of->term_unit);
   }
-  if (A->halo->count > 0) {
-    PASS(env->ops->alloc(env, A->ncols, env->type, "x and its halo", &p->all));
-    info->extra_bytes += A->ncols * wr_type_bytes(env->type);
-  }
-  if (env->place == WR_HOST) return WR_OK;
-  PASS(wr_alloc(&p->sent, A->nrows, sizeof *p->sent, "x for other parts"));
-  return wr_alloc(&p->received, A->halo->count, sizeof *p->received, "the halo");
+  return WR_OK;
+}
+
+/* Where hosts exchange. */
+static wr_status prepare_room(wr_part_plan *p) {
+  if (p->env->place == WR_HOST) return WR_OK;
+  PASS(wr_alloc(&p->sent, p->A->nrows, sizeof *p->sent, "x for other parts"));
+  return wr_alloc(&p->received, p->A->halo->count, sizeof *p->received, "the halo");
+}
+
+/* What is decided by the bytes of a multiply must be the same in all parts. Vectors that were allocated before have no room for
+ * a halo, so `all` is there for them. */
+static wr_status prepare(wr_part_plan *p, const wr_backend *backend, const void *knobs, wr_plan_info *info) {
+  wr_peers *peers;
+  wr_env *env = p->env;
+  const wr_halo *halo = p->A->halo;
+  PASS(wr_part_ops_connect(env, &peers));
+  wr_status status = peers ? add_piece(p, 0, p->A->nrows, 0) : cut(p);
+  if (status == WR_OK) status = prepare_pieces(p, backend, knobs, info);
+  if (status == WR_OK && halo->count > 0)
+    status = env->ops->alloc(env, p->A->ncols, env->type, "x and its halo", &p->all);
+  if (status == WR_OK && !peers) status = prepare_room(p);
+  PASS(wr_comm_agree(env->comm, status));
+  PASS(wr_comm_max(env->comm, &info->apply_bytes, 1));
+  if (peers) PASS(wr_peer_halo_open(peers, env, halo, &p->peer));
+  if (peers) wr_part_ops_make_room(env, p->A->nrows, halo->count);
+  info->peers = peers != NULL;
+  if (p->all.id) info->extra_bytes += p->all.n * wr_type_bytes(env->type);
+  return WR_OK;
 }
 
 wr_status wr_part_plan_create(const wr_backend *backend, const void *knobs, wr_csr *A, wr_env *env, wr_plan_info *info,
@@ -108,9 +131,9 @@ wr_status wr_part_plan_create(const wr_backend *backend, const void *knobs, wr_c
   wr_status status;
   wr_part_plan *p = NULL;
   *out = NULL;
-  TRY(wr_alloc_zeroed(&p, 1, sizeof *p, "a plan"));
+  TRY(wr_comm_agree(env->comm, wr_alloc_zeroed(&p, 1, sizeof *p, "a plan")));
   p->A = A, p->env = env, info->extra_bytes = 0;
-  TRY(cut(p));
+  wr_part_ops_inner(env, &p->alone);
   TRY(prepare(p, backend, knobs, info));
   *out = p, p = NULL;
 done:
@@ -126,10 +149,13 @@ void wr_part_plan_destroy(wr_part_plan *p) {
     wr_free(p->pieces[k].rows.row_ptr);
   }
   p->env->ops->release(p->env, &p->all);
+  wr_peer_halo_close(p->peer);
   wr_free(p->sent);
   wr_free(p->received);
   wr_free(p);
 }
+
+int wr_part_plan_finishes(const wr_part_plan *p) { return p->peer != NULL; }
 
 /* Elements [first, first + count) of a vector. */
 static wr_vec window(const wr_vec *v, int64_t first, int64_t count) {
@@ -138,16 +164,13 @@ static wr_vec window(const wr_vec *v, int64_t first, int64_t count) {
   return part;
 }
 
+/* ---- by hosts ---- */
+
 /* Elements [first, end) of x, as part of `all`. */
 static wr_status copy(wr_part_plan *p, const wr_vec *x, int64_t first, int64_t end) {
   if (first >= end) return WR_OK;
   wr_vec from = window(x, first, end - first), to = window(&p->all, first, end - first);
   return p->env->ops->fused(p->env, &(wr_fused){.in = {&from}, .out = {&to}, .c = {{{.factor = 1}}}});
-}
-
-static wr_status multiply(const piece *part, const wr_vec *x, const wr_apply *request) {
-  wr_vec y = window(request->y, part->first, part->rows.nrows);
-  return wr_plan_apply(part->plan, &(wr_apply){.alpha = request->alpha, .beta = request->beta, .x = x, .y = &y});
 }
 
 static wr_status send(wr_part_plan *p, const wr_vec *x) {
@@ -171,7 +194,12 @@ static wr_status receive(wr_part_plan *p) {
   return env->ops->upload(env, &to, p->received);
 }
 
-wr_status wr_part_plan_apply(wr_part_plan *p, const wr_apply *request) {
+static wr_status multiply(const piece *part, const wr_vec *x, const wr_apply *request) {
+  wr_vec y = window(request->y, part->first, part->rows.nrows);
+  return wr_plan_apply(part->plan, &(wr_apply){.alpha = request->alpha, .beta = request->beta, .x = x, .y = &y});
+}
+
+static wr_status apply_by_hosts(wr_part_plan *p, const wr_apply *request) {
   const wr_vec *x = request->x, *all = p->all.id ? &p->all : x;
   int64_t middle = p->last_above > p->first_below ? p->A->nrows : p->last_above; /* one copy if both overlap */
   PASS(send(p, x));
@@ -182,4 +210,30 @@ wr_status wr_part_plan_apply(wr_part_plan *p, const wr_apply *request) {
   for (int k = 0; k < p->count; k++)
     if (k != p->inside) PASS(multiply(&p->pieces[k], all, request));
   return WR_OK;
+}
+
+/* ---- by devices ---- */
+
+/* The sums of the multiply are those of this part, and the step runs once those of all are known. The halo goes behind x, unless
+ * x was allocated without room for it. */
+static wr_status apply_by_devices(wr_part_plan *p, const wr_apply *request) {
+  wr_env *env = p->env;
+  wr_epilogue epilogue;
+  wr_apply mine = *request;
+  int64_t count = p->A->halo->count;
+  wr_vec wide = count == 0 || wr_part_ops_room(env, request->x) >= count ? *request->x : p->all;
+  wide.n = p->A->ncols;
+  if (request->epilogue) {
+    epilogue = *request->epilogue;
+    epilogue.then = (wr_then){0}, mine.epilogue = &epilogue;
+  }
+  mine.x = &wide, mine.y_next = NULL;
+  PASS(wr_peer_halo_exchange(p->peer, env, request->x, &wide));
+  PASS(wr_plan_apply(p->pieces[0].plan, &mine));
+  if (request->epilogue == NULL) return WR_OK;
+  return wr_part_ops_sum(env, epilogue.reduce, WR_MAX_REDUCTIONS, &request->epilogue->then);
+}
+
+wr_status wr_part_plan_apply(wr_part_plan *p, const wr_apply *request) {
+  return p->peer ? apply_by_devices(p, request) : apply_by_hosts(p, request);
 }

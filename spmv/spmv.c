@@ -316,6 +316,7 @@ static wr_status multiply_then_add(wr_plan *plan, wr_apply_args *args) {
 static wr_status run(wr_plan *plan, const wr_apply *request) {
   unsigned caps = plan->backend->caps;
   if (plan->parts) caps = (caps & ~(unsigned)(WR_CAP_EPILOGUE | WR_CAP_Y_NEXT)) | WR_CAP_BETA;
+  if (plan->parts && wr_part_plan_finishes(plan->parts)) caps |= WR_CAP_EPILOGUE;
   const wr_testing *testing = plan->env->testing;
   wr_apply_args args = {.request = *request};
   int add_separately = request->beta != 0 && !(caps & WR_CAP_BETA);

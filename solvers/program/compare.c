@@ -520,8 +520,9 @@ static wr_status run_one(wr_comparison *c, int index) {
   if (plans.plan)
     run->backend = choice->backend, snprintf(run->knobs, sizeof run->knobs, "%s", wr_plan_knobs(plans.plan));
   status = wr_comm_agree(c->comm, status);
-  run->fused_epilogue = (choice->backend->caps & WR_CAP_EPILOGUE) != 0 && c->comm == NULL;
   TRY(status);
+  int in_pieces = c->comm && !wr_plan_get_info(plans.plan)->peers; /* hosts exchange, and the epilogue follows by itself */
+  run->fused_epilogue = (choice->backend->caps & WR_CAP_EPILOGUE) != 0 && !in_pieces;
   if (c->settings->precision == WR_PRECISION_MIXED) TRY(wr_comm_agree(c->comm, prepare_narrow(c, choice, env, &plans)));
   wr_ledger_stop(&run->ledger);
   run->setup = run->ledger.seconds[WR_PHASE_PREPARE] - before;

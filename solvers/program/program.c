@@ -17,6 +17,7 @@
 #include "solvers/direct.h"
 #include "solvers/program/advice.h"
 #include "solvers/program/compare.h"
+#include "solvers/program/launch_parts.h"
 #include "solvers/program/matrix_list.h"
 #include "solvers/program/opening.h"
 #include "solvers/api/part_source.h"
@@ -101,9 +102,12 @@ static wr_status check_parts(job *j) {
   if (j->list) return wr_fail(WR_EUNAVAILABLE, "a list of matrices is for one process, not for several");
   if (s->backends && (strchr(s->backends, ',') || wr_choice_is_auto(s->backends)))
     return wr_fail(WR_EUNAVAILABLE, "-k %s: several processes take one backend by its name", s->backends);
+  if (s->gpus > 1 && s->gpus != j->comm->size)
+    return wr_fail(WR_EUSAGE, "-g %lld in %d processes: leave -g out where mpirun starts them", (long long)s->gpus,
+                   j->comm->size);
   j->comm->patience = s->patience;
   if (s->device == WR_DEVICE_AUTO) s->device = WR_DEVICE_CPU;
-  s->device_number += j->comm->neighbour, s->no_graph = s->no_resident = 1;
+  s->device_number += j->comm->neighbour, s->no_resident = 1;
   if (!is_first(j)) s->quiet = 1;
   return j->program->in_parts(s);
 }
@@ -155,6 +159,10 @@ static wr_status parse(job *j, int argc, char **argv) {
     PASS(check_list(j));
   }
   PASS(check_inputs(j));
+  if (j->settings.gpus > 0 && j->settings.device == WR_DEVICE_CPU)
+    return wr_fail(WR_EUSAGE, "-g asks for GPUs and -d cpu for the CPU: leave one of them out");
+  if (j->settings.gpus > 0) j->settings.device = WR_DEVICE_CUDA;
+  if (j->settings.gpus > 1 && j->comm == NULL) return wr_launch_parts(j->settings.gpus, argv);
   PASS(check_parts(j));
   if (j->comm && j->settings.threads == 0) j->settings.threads = wr_threads_of_neighbour(j->comm->neighbours);
   char reason[WR_THREADS_REASON];

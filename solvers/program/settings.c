@@ -95,7 +95,10 @@
   {.name = "help", .letter = 'h', .type = WR_OPTION_FLAG, .offset = AT(help), .command = 1, .help = "print this"},      \
   {0}
 
-#define PATIENCE_OPTION                                                                                              \
+#define PARTS_OPTIONS                                                                                                \
+  {.name = "gpus", .letter = 'g', .type = WR_OPTION_INT, .offset = AT(gpus), .min = 0, .max = 4096, .value = "0",     \
+   .argument = "N",                                                                                                  \
+   .help = "solve on N GPUs of this machine, in a process each, which mpirun starts; 0: one process"},               \
   {.name = "patience", .type = WR_OPTION_REAL, .offset = AT(patience), .min = 0.1, .max = 1e9,                      \
    .value = WR_DEFAULT_PATIENCE, .argument = "SECONDS",                                                             \
    .help = "of several processes (mpirun): how long one waits for the others before it ends all, exit code 9"}
@@ -103,7 +106,7 @@
 const wr_option wr_pagerank_table[] = {
     RUN_OPTIONS("f32|f64|mixed", "type of vectors and stored values; sums are f64 always; mixed: an answer in f64, as "
                                  "certain as any, by sweeps in f32 on its error"),
-    PATIENCE_OPTION,
+    PARTS_OPTIONS,
     {.name = "damping", .type = WR_OPTION_REAL, .offset = AT(damping), .min = 0, .max = 1, .below_max = 1,
      .value = WR_DEFAULT_DAMPING, .group = "The method", .help = "probability of following a link"},
     {.name = "method", .type = WR_OPTION_CHOICE, .offset = AT(ranking),
@@ -137,7 +140,7 @@ const wr_option wr_pagerank_table[] = {
 
 const wr_option wr_bicgstab_table[] = {
     RUN_OPTIONS("f32|f64", "type of vectors and stored values; sums are f64 always"),
-    PATIENCE_OPTION,
+    PARTS_OPTIONS,
     {.name = "rhs-file", .letter = 'b', .type = WR_OPTION_TEXT, .offset = AT(rhs), .argument = "FILE",
      .group = "The method",
      .help = "right-hand side; the columns of a Matrix Market or NumPy array n x k are as many, which share what is "

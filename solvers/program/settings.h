@@ -48,6 +48,7 @@ typedef struct wr_settings {
   int deterministic, no_graph, no_resident;
   /* when to stop */
   double tolerance, atol, time_limit; /* time_limit: s since the process began; 0: none */
+  int64_t gpus;    /* -g: processes with a GPU each; 0: not given */
   double patience; /* s that a part waits for the others */
   int stop;
   int64_t iterations, check_every;

@@ -328,7 +328,7 @@ static void add_part(wr_line *line, const char *before, const wr_part_facts *par
 }
 
 /* The largest numbers of all parts or, verbose, each part. */
-static void print_parts(wr_writer *out, const wr_problem_facts *problem, int verbose) {
+static void print_parts(wr_writer *out, const wr_problem_facts *problem, const wr_run *run, int verbose) {
   wr_line line = {0};
   wr_part_facts most = {0};
   char before[64];
@@ -345,6 +345,8 @@ static void print_parts(wr_writer *out, const wr_problem_facts *problem, int ver
   add_part(&line, before, &most);
   double busy = wr_parts_busy(problem->parts, problem->part_count);
   if (isfinite(busy)) wr_line_add(&line, "; all together at work for %.0f%% of the solve", 100 * busy);
+  if (run->ran && run->backend->place == WR_CUDA)
+    wr_line_add(&line, run->info.peers ? "; GPUs exchange with each other" : "; GPUs exchange by way of their hosts");
   print_labelled(out, "parts", &line);
   for (int64_t k = 0; verbose && k < problem->part_count; k++) {
     line = (wr_line){0};
@@ -365,7 +367,7 @@ void wr_report_run(wr_writer *out, const wr_problem_facts *problem, const wr_run
   print_problem(out, problem);
   wr_report_history(out, problem, run, 0);
   if (run->ran && run->error.status != WR_OK) print_text(out, "broke off", run->error.text);
-  print_parts(out, problem, verbose);
+  print_parts(out, problem, run, verbose);
   print_backend(out, problem, run, verbose && run->ran);
   print_precond(out, &run->precond, verbose);
   if (run->ran) print_verdict(out, problem, run);

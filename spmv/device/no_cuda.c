@@ -5,6 +5,7 @@
 #include "spmv/matrix/csr_device.h"
 #include "spmv/matrix/csr_upload.h"
 #include "spmv/device/device_memory.h"
+#include "spmv/device/peers.h"
 #include "spmv/device/sort.h"
 #include "spmv/matrix/renumber.h"
 #include "spmv/matrix/scale.h"
@@ -113,3 +114,20 @@ wr_status wr_csr_scale_device(wr_csr *A, struct wr_env *env, const int *row_expo
 void wr_csr_device_free(struct wr_csr_device *views) {} /* nothing was allocated */
 
 int wr_cuda_toolkit(void) { return 0; }
+
+/* Devices exchange nothing, so nothing else of peers.h is called. */
+wr_status wr_peers_open(wr_env *env, wr_peers **peers) { return *peers = NULL, WR_OK; }
+void wr_peers_close(wr_peers *peers) {}
+wr_status wr_peers_sum(wr_peers *peers, wr_env *env, const wr_reduction *reduce, int most, wr_scalar when,
+                       const wr_then *then) {
+  return fail();
+}
+wr_status wr_peers_loop_open(wr_peers *peers, wr_env *env, const wr_vecops *of_place,
+                             const struct wr_loop_request *request, struct wr_loop **loop) {
+  return fail();
+}
+wr_status wr_peers_check(wr_peers *peers) { return fail(); }
+wr_status wr_peers_count_waiting(wr_peers *peers, wr_env *env) { return fail(); }
+wr_status wr_peer_halo_open(wr_peers *peers, wr_env *env, const wr_halo *halo, wr_peer_halo **h) { return fail(); }
+void wr_peer_halo_close(wr_peer_halo *h) {}
+wr_status wr_peer_halo_exchange(wr_peer_halo *h, wr_env *env, const wr_vec *x, wr_vec *wide) { return fail(); }

@@ -15,6 +15,7 @@ typedef struct wr_loop_request {
   int parts;          /* 1 to WR_MAX_PARTS                   */
   int resident;       /* 1: one kernel that stays resident   */
   const wr_vec *bank; /* all scalars of the recorded steps   */
+  int needs_conditions; /* 1: not without conditional nodes, so that no surplus parts run */
   const wr_vec *left[WR_MAX_PARTS][WR_MAX_LEFT]; /* by part: its vectors that are read after the loop, without the log; */
                                                  /* NULLs last                                                          */
 } wr_loop_request;

@@ -48,7 +48,8 @@ static wr_status open_parts(wr_env *env, wr_loop *loop) {
 /* A graph with conditional nodes if the driver has them, else a plain loop. */
 static wr_status open_graph(wr_env *env, const wr_loop_request *request, wr_loop *loop) {
   wr_status status = wr_loop_graph_open(env, request->parts, loop->stop, &loop->graph);
-  return status == WR_EUNAVAILABLE ? wr_loop_plain_open(env, request, loop->stop, &loop->plain) : status;
+  if (status != WR_EUNAVAILABLE || request->needs_conditions) return status;
+  return wr_loop_plain_open(env, request, loop->stop, &loop->plain);
 }
 
 extern "C" wr_status wr_cuda_loop_open(wr_env *env, const wr_loop_request *request, wr_loop **out) {

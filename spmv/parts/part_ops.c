@@ -1,18 +1,33 @@
-/* A part's sums are made complete by the host, so the step behind them runs after that, as an operation of its own, and no loop
- * runs on a device by itself. */
+/* A part's sums are made complete by devices that reach each other's memory, or else by the host: then the step behind them
+ * runs after that, as an operation of its own, and no loop runs on a device by itself. */
 #include "spmv/parts/part_ops.h"
+
+#include <string.h>
 
 #include "config/argument.h"
 #include "config/memory.h"
 #include "spmv/device/apply.h"
+#include "spmv/device/peers.h"
+
+/* A vector with room behind it. */
+typedef struct roomy {
+  const void *data;
+  int64_t room;
+} roomy;
 
 /* env->ops points to `ops`, the first member. */
 typedef struct part_ops {
   wr_vecops ops;
   const wr_vecops *of_place;
+  int asked;       /* 1: whether devices can exchange is known */
+  wr_peers *peers; /* NULL: the host exchanges                 */
+  int64_t n, room; /* vectors of n elements get so much room   */
+  roomy *list;     /* [count], with space for `space`          */
+  int count, space;
 } part_ops;
 
-static const wr_vecops *inner(const wr_env *env) { return ((const part_ops *)env->ops)->of_place; }
+static part_ops *own_of(const wr_env *env) { return (part_ops *)(uintptr_t)env->ops; }
+static const wr_vecops *inner(const wr_env *env) { return own_of(env)->of_place; }
 
 /* The element of a bank as a vector. */
 static wr_vec element(wr_scalar s) {
@@ -21,7 +36,7 @@ static wr_vec element(wr_scalar s) {
   return v;
 }
 
-/* Each of these sums := that over all parts. */
+/* By the host. Each of these sums := that over all parts. */
 static wr_status complete(wr_env *env, const wr_reduction *reduce, int most) {
   double sums[WR_FUSED_REDUCTIONS];
   int count = 0;
@@ -51,6 +66,10 @@ static wr_status fused(wr_env *env, const wr_fused *f) {
   mine.hashes += (uint64_t)env->comm->rank << 40;
   env->then_done = 0;
   PASS(inner(env)->fused(env, &mine));
+  if (own_of(env)->peers) {
+    PASS(wr_peers_sum(own_of(env)->peers, env, f->reduce, WR_FUSED_REDUCTIONS, f->when, &f->then));
+    return wr_then_run(env, &f->then);
+  }
   if (f->when.bank) {
     wr_vec scalar = element(f->when);
     PASS(inner(env)->download(env, &scalar, &when));
@@ -67,14 +86,64 @@ static wr_status epilogue(wr_env *env, const wr_apply *apply) {
   mine.then = (wr_then){0}, request.epilogue = &mine;
   env->then_done = 0;
   PASS(inner(env)->epilogue(env, &request));
-  return complete(env, mine.reduce, WR_MAX_REDUCTIONS);
+  return wr_part_ops_sum(env, mine.reduce, WR_MAX_REDUCTIONS, &apply->epilogue->then);
 }
 
 static wr_status recast(wr_env *env, const wr_recast *r) {
   WR_NEED(r);
   PASS(inner(env)->recast(env, r));
   wr_reduction sum = {.kind = r->sum.bank ? WR_SUM : WR_NO_REDUCTION, .into = r->sum};
-  return complete(env, &sum, 1);
+  return wr_part_ops_sum(env, &sum, 1, &(wr_then){0});
+}
+
+static wr_status make_space(part_ops *own) {
+  int space = 2 * own->space + 32;
+  roomy *more;
+  if (own->count < own->space) return WR_OK;
+  PASS(wr_alloc(&more, space, sizeof *more, "a list of vectors"));
+  if (own->count) memcpy(more, own->list, (size_t)own->count * sizeof *more);
+  wr_free(own->list);
+  own->list = more, own->space = space;
+  return WR_OK;
+}
+
+static wr_status alloc(wr_env *env, int64_t n, wr_type type, const char *what, wr_vec *v) {
+  part_ops *own = own_of(env);
+  int64_t room = n == own->n ? own->room : 0;
+  if (room > 0) PASS(make_space(own));
+  PASS(inner(env)->alloc(env, n + room, type, what, v));
+  v->n = n;
+  if (room > 0) own->list[own->count++] = (roomy){v->data, room};
+  return WR_OK;
+}
+
+static void release(wr_env *env, wr_vec *v) {
+  part_ops *own = own_of(env);
+  for (int k = 0; k < own->count; k++)
+    if (v && own->list[k].data == v->data) own->list[k] = own->list[--own->count];
+  inner(env)->release(env, v);
+}
+
+/* What waits for the device learns whether the device has waited in vain. */
+static wr_status download(wr_env *env, const wr_vec *v, double *values) {
+  PASS(inner(env)->download(env, v, values));
+  return wr_peers_check(own_of(env)->peers);
+}
+
+static wr_status wait(wr_env *env) {
+  PASS(inner(env)->wait(env));
+  PASS(wr_peers_count_waiting(own_of(env)->peers, env));
+  return wr_peers_check(own_of(env)->peers);
+}
+
+static wr_status loop_poll(wr_env *env, struct wr_loop *loop, const wr_vec *bank, double *scalars, int *ended) {
+  PASS(inner(env)->loop_poll(env, loop, bank, scalars, ended));
+  if (*ended) PASS(wr_peers_count_waiting(own_of(env)->peers, env));
+  return wr_peers_check(own_of(env)->peers);
+}
+
+static wr_status loop_open(wr_env *env, const struct wr_loop_request *request, struct wr_loop **loop) {
+  return wr_peers_loop_open(own_of(env)->peers, env, inner(env), request, loop);
 }
 
 static wr_status epilogue_many(wr_env *env, const wr_epilogue_many *e) {
@@ -100,4 +169,47 @@ wr_status wr_part_ops_open(wr_env *env, const wr_vecops *of_place) {
   return WR_OK;
 }
 
-void wr_part_ops_close(wr_env *env) { wr_free((void *)(uintptr_t)env->ops); }
+void wr_part_ops_close(wr_env *env) {
+  wr_peers_close(own_of(env)->peers);
+  wr_free(own_of(env)->list);
+  wr_free(own_of(env));
+}
+
+wr_status wr_part_ops_connect(wr_env *env, wr_peers **peers) {
+  part_ops *own = own_of(env);
+  *peers = own->peers;
+  if (own->asked || env->place == WR_HOST) return WR_OK;
+  PASS(wr_peers_open(env, &own->peers));
+  own->asked = 1, *peers = own->peers;
+  if (own->peers == NULL) return WR_OK;
+  own->ops.download = download, own->ops.wait = wait, own->ops.alloc = alloc, own->ops.release = release;
+  if (own->of_place->loop_open == NULL) return WR_OK;
+  own->ops.loop_open = loop_open, own->ops.loop_poll = loop_poll;
+  own->ops.loop_decide = own->of_place->loop_decide, own->ops.loop_part = own->of_place->loop_part;
+  own->ops.loop_close = own->of_place->loop_close, own->ops.loop_run = own->of_place->loop_run;
+  own->ops.loop_stop = own->of_place->loop_stop, own->ops.loop_free = own->of_place->loop_free;
+  return WR_OK;
+}
+
+void wr_part_ops_inner(const wr_env *env, wr_env *inner_env) {
+  *inner_env = *env;
+  inner_env->ops = inner(env), inner_env->comm = NULL;
+}
+
+wr_status wr_part_ops_sum(wr_env *env, const wr_reduction *reduce, int most, const wr_then *then) {
+  if (own_of(env)->peers) return wr_peers_sum(own_of(env)->peers, env, reduce, most, (wr_scalar){0}, then);
+  return complete(env, reduce, most);
+}
+
+void wr_part_ops_make_room(wr_env *env, int64_t n, int64_t room) {
+  part_ops *own = own_of(env);
+  if (own->n == n && own->room >= room) return;
+  own->n = n, own->room = room;
+}
+
+int64_t wr_part_ops_room(const wr_env *env, const wr_vec *v) {
+  const part_ops *own = own_of(env);
+  for (int k = 0; k < own->count; k++)
+    if (own->list[k].data == v->data) return own->list[k].room;
+  return 0;
+}

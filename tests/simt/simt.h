@@ -109,7 +109,7 @@ void simt_launch_where(char *text, size_t size); /* "in kernel ..., launched at 
 bool simt_shared_where(const void *address, char *text, size_t size);
 unsigned simt_random(uint64_t *state, unsigned below);
 
-/* Settings from WR_SIMT="order=backward,guard=end,replay=off,seed=7,patience=3,processors=7,devices=2,open=500";
+/* Settings from WR_SIMT="order=backward,guard=end,replay=off,seed=7,patience=3,processors=7,devices=2,peers=off,open=500";
  * see README.md. */
 struct simt_settings {
   int order;       /* simt_order, or SIMT_ORDERS: another one for each launch */
@@ -119,6 +119,7 @@ struct simt_settings {
   int patience;    /* seconds that a thread may run alone */
   int processors;  /* multiprocessors that the device says it has */
   int devices;     /* that there are; a process uses one of them  */
+  bool peers;      /* cards reach each other's memory             */
   int open;        /* milliseconds that the first question of the process takes, as opening a card does */
 };
 const simt_settings *simt_get_settings(void);
@@ -130,6 +131,8 @@ void simt_close_memory(const void *in);
 void *simt_memory_take(size_t bytes); /* NULL: not so much is left */
 bool simt_memory_end(int64_t count);  /* for tests: so many blocks are there, -1: what fits. True: some were refused before */
 bool simt_memory_give(void *block);
+bool simt_memory_share(void *block, cudaIpcMemHandle_t *handle); /* false: no block, or no file for it */
+void *simt_memory_attach(const cudaIpcMemHandle_t &handle);      /* a block of another process; NULL: it is not there */
 bool simt_memory_holds(const void *from, size_t bytes);    /* all of it in one block */
 bool simt_memory_is_device(const void *address);           /* anywhere in the range of device addresses */
 void simt_lose_device(bool lost);          /* for tests: true: no thread can choose the device any more */

@@ -148,6 +148,25 @@ cudaError_t cudaFree(void *block) {
   return cudaSuccess;
 }
 
+/* Each process has a card of its own. */
+cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer) {
+  if (!is_device(device) || !is_device(peer)) return answer(cudaErrorInvalidDevice);
+  return *can = device != peer && simt_get_settings()->peers, cudaSuccess;
+}
+
+cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t *handle, void *block) {
+  return answer(simt_memory_share(block, handle) ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+cudaError_t cudaIpcOpenMemHandle(void **block, cudaIpcMemHandle_t handle, unsigned) {
+  *block = simt_memory_attach(handle);
+  return answer(*block ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+cudaError_t cudaIpcCloseMemHandle(void *block) {
+  return answer(simt_memory_give(block) ? cudaSuccess : cudaErrorInvalidValue);
+}
+
 cudaError_t cudaHostAlloc(void **block, size_t bytes, unsigned) {
   *block = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
   return answer(*block ? cudaSuccess : cudaErrorMemoryAllocation);

@@ -80,12 +80,12 @@ static int choice(const char *text, const char *const *names, int count) {
 
 static simt_settings read_settings(void) {
   static const char *const keys[] = {"order=", "guard=", "replay=", "seed=", "patience=", "processors=",
-                                     "devices=", "open="};
+                                     "devices=", "peers=", "open="};
   static const char *const orders[] = {"forward", "backward", "shuffled", "all"};
   static const char *const guards[] = {"begin", "end", "mixed"}, *const replays[] = {"off", "on"};
-  simt_settings s = {SIMT_ORDERS, 2, true, 1, 20, 132, 1, 0};
+  simt_settings s = {SIMT_ORDERS, 2, true, 1, 20, 132, 1, true, 0};
   for (const char *at = getenv("WR_SIMT"); at && *at; at += strcspn(at, ","), at += *at == ',') {
-    int key = choice(at, keys, 8);
+    int key = choice(at, keys, 9);
     const char *value = at + strlen(keys[key]);
     if (key == 0) s.order = choice(value, orders, 4);
     if (key == 1) s.guard = choice(value, guards, 3);
@@ -94,7 +94,8 @@ static simt_settings read_settings(void) {
     if (key == 4) s.patience = atoi(value);
     if (key == 5) s.processors = atoi(value);
     if (key == 6) s.devices = atoi(value);
-    if (key == 7) s.open = atoi(value);
+    if (key == 7) s.peers = choice(value, replays, 2) == 1;
+    if (key == 8) s.open = atoi(value);
   }
   return s;
 }

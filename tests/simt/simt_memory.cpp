@@ -2,6 +2,7 @@
  * are never used twice, so what was freed stays out of reach. And the handler that reports an access to protected pages. */
 #include <dlfcn.h>
 #include <execinfo.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,7 @@ struct memory_block {
   char *pages, *begin;  /* pages: the first that may be touched */
   size_t room, bytes;   /* room: of the pages */
   bool freed;
+  int file; /* that other processes open to see the pages; -1: none */
   std::vector<char> saved[2];
 };
 
@@ -223,7 +225,7 @@ void *simt_memory_take(size_t bytes) {
   memory.taken++;
   forget_freed();
   memory_block b = {};
-  b.bytes = bytes;
+  b.bytes = bytes, b.file = -1;
   b.room = rounded(bytes, memory.page);
   if (b.room + 2 * guard > (size_t)(memory.range + range_bytes - memory.next))
     simt_fail("all addresses of device memory have been used once");
@@ -247,6 +249,12 @@ bool simt_memory_give(void *block) {
   if (b == nullptr || b->freed || b->begin != block) return false;
   set_open(b, false);
   (void)madvise(b->pages, b->room, MADV_DONTNEED);
+  if (b->file >= 0) { /* other processes may go on with the file's pages */
+    if (mmap(b->pages, b->room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) ==
+        MAP_FAILED)
+      simt_fail("the pages of a shared block cannot be given back");
+    close(b->file);
+  }
   memory.used -= b->bytes;
   b->freed = true;
   for (std::vector<char> &copy : b->saved) std::vector<char>().swap(copy);
@@ -257,6 +265,46 @@ bool simt_memory_holds(const void *from, size_t bytes) {
   const memory_block *b = simt_memory_is_device(from) ? nearest(from) : nullptr;
   const char *at = static_cast<const char *>(from);
   return b && !b->freed && at >= b->begin && bytes <= b->bytes && at <= b->begin + b->bytes - bytes;
+}
+
+/* ---- Blocks of other processes ---- */
+
+/* Moves the pages to a file, unless they are in one. */
+bool simt_memory_share(void *block, cudaIpcMemHandle_t *handle) {
+  memory_block *b = simt_memory_is_device(block) ? nearest(block) : nullptr;
+  if (b == nullptr || b->freed || b->begin != block) return false;
+  if (b->file < 0) {
+    int file = memfd_create("device memory", MFD_CLOEXEC);
+    if (file < 0) return false;
+    simt_open_memory(block);
+    bool written = ftruncate(file, (off_t)b->room) == 0 && pwrite(file, b->pages, b->room, 0) == (ssize_t)b->room;
+    if (!written || mmap(b->pages, b->room, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED)
+      simt_fail("a block of device memory cannot be shared");
+    simt_close_memory(block);
+    b->file = file;
+  }
+  *handle = {};
+  handle->process = (int)getpid(), handle->file = b->file;
+  handle->room = b->room, handle->offset = (size_t)(b->begin - b->pages), handle->bytes = b->bytes;
+  return true;
+}
+
+void *simt_memory_attach(const cudaIpcMemHandle_t &handle) {
+  char name[64];
+  snprintf(name, sizeof name, "/proc/%d/fd/%d", handle.process, handle.file);
+  int file = open(name, O_RDWR | O_CLOEXEC);
+  if (file < 0) return nullptr;
+  void *block = simt_memory_take(handle.bytes);
+  memory_block *b = block ? nearest(block) : nullptr;
+  if (b == nullptr || b->room != handle.room) simt_fail("no room for a block of another process");
+  b->file = file, b->begin = b->pages + handle.offset;
+  if (mmap(b->pages, b->room, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED)
+    simt_fail("a block of another process cannot be opened");
+#if defined(__SANITIZE_ADDRESS__)
+  __asan_unpoison_memory_region(b->begin, b->bytes);
+#endif
+  if (memory.open == 0) set_open(b, false);
+  return b->begin;
 }
 
 /* ---- Copies of everything ---- */

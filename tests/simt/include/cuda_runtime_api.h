@@ -51,6 +51,14 @@ typedef struct cudaPointerAttributes {
 enum { cudaStreamDefault = 0, cudaStreamNonBlocking = 1 };
 enum { cudaEventDefault = 0, cudaEventDisableTiming = 2 };
 enum { cudaHostAllocDefault = 0 };
+enum { cudaIpcMemLazyEnablePeerAccess = 1 };
+
+/* Where another process of this user finds a block of device memory. */
+typedef struct cudaIpcMemHandle_t {
+  int process, file;
+  size_t room, offset, bytes;
+  char reserved[32];
+} cudaIpcMemHandle_t;
 
 typedef struct cudaDeviceProp {
   char name[256];
@@ -112,6 +120,10 @@ cudaError_t cudaMalloc(void **block, size_t bytes);
 cudaError_t cudaFree(void *block);
 cudaError_t cudaHostAlloc(void **block, size_t bytes, unsigned flags);
 cudaError_t cudaFreeHost(void *block);
+cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer);
+cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t *handle, void *block);
+cudaError_t cudaIpcOpenMemHandle(void **block, cudaIpcMemHandle_t handle, unsigned flags);
+cudaError_t cudaIpcCloseMemHandle(void *block);
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total);
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *attributes, const void *address);
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind);

@@ -1,0 +1,54 @@
+/* Cards of one host that exchange numbers without their hosts: each card writes into the memory of the others, while a loop
+ * runs on all of them. This is for the parts of one solve, one process a card (spmv/parts/comm.h).
+ *
+ * A sum over all parts: a kernel of one block hands the sums of its part to all other cards, waits for theirs, adds all by rank
+ * and runs the step behind the sums. So all parts get the same bits, those that wr_comm_sum gives.
+ *
+ * A halo: a kernel writes the elements of x that other parts need into a buffer of each of them, then raises a flag there. A
+ * second one waits for the others and puts what has come behind the part's own elements of x. A buffer may be written again
+ * once it has been emptied: each part says with each sum how many exchanges it has done, and once more before it sends.
+ *
+ * A part that waits for longer than comm->patience goes on without an answer; it then waits for nothing more, and its next
+ * call that waits for the device fails. */
+#ifndef WR_PEERS_H
+#define WR_PEERS_H
+
+#include "spmv/device/env.h"
+#include "spmv/parts/halo.h"
+
+WR_C_BEGIN
+
+enum { WR_MOST_PEERS = 16 }; /* cards of a host */
+
+typedef struct wr_peers wr_peers;
+
+/* *peers := for the parts of env->comm; NULL where they cannot: not all on one machine, more than WR_MOST_PEERS, or cards that
+ * do not reach each other's memory; wr_status_message then says why. Collective, as are the calls below. WR_ENOMEM */
+wr_status wr_peers_open(wr_env *env, wr_peers **peers);
+void wr_peers_close(wr_peers *peers); /* not collective; NULL is fine */
+
+/* Each sum of `reduce`, which has `most`, := that over all parts, where `when` is not 0; then the step. Asynchronous. */
+wr_status wr_peers_sum(wr_peers *peers, wr_env *env, const wr_reduction *reduce, int most, wr_scalar when,
+                       const wr_then *then);
+
+/* loop_open of the place, for a loop that runs in all parts in as many iterations: it has conditional nodes, and ends where one
+ * of the parts wants to stop, which they have agreed on with their last sum. WR_EUNAVAILABLE: there are no such nodes. */
+wr_status wr_peers_loop_open(wr_peers *peers, wr_env *env, const wr_vecops *of_place,
+                             const struct wr_loop_request *request, struct wr_loop **loop);
+
+/* Behind a wait for the device: WR_OK, or WR_EDEVICE: a kernel has waited in vain for another part. Not collective. */
+wr_status wr_peers_check(wr_peers *peers);
+
+/* Adds to comm->waited what kernels have waited since the last call. Waits for the device; not collective. */
+wr_status wr_peers_count_waiting(wr_peers *peers, wr_env *env);
+
+/* The exchange of a halo, of elements of env's type. */
+typedef struct wr_peer_halo wr_peer_halo;
+wr_status wr_peer_halo_open(wr_peers *peers, wr_env *env, const wr_halo *halo, wr_peer_halo **h);
+void wr_peer_halo_close(wr_peer_halo *h); /* not collective; NULL is fine */
+
+/* wide[own + count] := x[own] and behind it the halo; wide may be x, with room behind it. Asynchronous. */
+wr_status wr_peer_halo_exchange(wr_peer_halo *h, wr_env *env, const wr_vec *x, wr_vec *wide);
+
+WR_C_END
+#endif

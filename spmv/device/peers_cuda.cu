@@ -1,0 +1,440 @@
+/* Everything that cards exchange goes through a mailbox on each card, into which the others write (kernel/peer.cuh), and
+ * through the vectors of halos. */
+#include "spmv/device/peers.h"
+
+#include <cuda_runtime.h>
+#include <string.h>
+
+#include "config/memory.h"
+#include "spmv/device/check.cuh"
+#include "spmv/device/cuda_state.h"
+#include "spmv/device/device_memory.h"
+#include "spmv/kernel/peer.cuh"
+#include "spmv/kernel/spin.cuh"
+#include "spmv/kernel/steps.cuh"
+
+/* What is handed over with each sum: the sums, and behind them a control record. */
+enum { RECORDS = 8, CONTROL = RECORDS - 1, SUM_THREADS = WR_MOST_PEERS * RECORDS, SEND_THREADS = 256 };
+static_assert((int)WR_FUSED_REDUCTIONS < (int)RECORDS, "room for all sums of an operation");
+
+/* Memory of a card that the others write. Part r writes what is at [r]. Exchanges of halos are counted over all halos. */
+typedef struct mailbox {
+  wr_peer_record sums[2][WR_MOST_PEERS][RECORDS]; /* of even and odd rounds: nothing is overwritten before all have read it */
+  uint32_t sent[WR_MOST_PEERS];                   /* exchanges that part r has sent its elements of              */
+  uint32_t done[WR_MOST_PEERS];                   /* exchanges whose elements part r needs no more               */
+} mailbox;
+
+/* What the kernels of a part count, on its card. */
+typedef struct counts {
+  uint32_t round;               /* sums over all parts so far                                  */
+  uint32_t exchange;            /* exchanges of halos so far                                   */
+  uint32_t done[WR_MOST_PEERS]; /* as in a mailbox, from control records                       */
+  unsigned agreed;              /* not 0: a part wants to stop, or has waited in vain          */
+  unsigned broken;              /* 1: a kernel has waited in vain, and none waits any more     */
+  unsigned arrived;             /* blocks of the kernel that runs                              */
+  unsigned long long waited;    /* nanoseconds                                                 */
+} counts;
+
+/* Pinned, written by kernels, read by the host. A kernel that writes there takes microseconds longer, so they do it once. */
+typedef struct report {
+  volatile unsigned broken;
+} report;
+
+/* A kernel parameter. */
+typedef struct parts_view {
+  int rank, size;
+  uint64_t patience; /* nanoseconds */
+  mailbox *box[WR_MOST_PEERS];
+  counts *now;
+  report *told;
+} parts_view;
+
+struct wr_peers {
+  wr_comm *comm;
+  int device;
+  mailbox *own;
+  parts_view view;
+  report *told;
+  unsigned long long waited; /* of now->waited, what comm->waited has */
+  const unsigned *stop;      /* of the loop that is recorded, or NULL  */
+};
+
+/* ---- Kernels ---- */
+
+static __device__ inline void give_up(const parts_view &p) {
+  p.now->broken = 1, p.now->agreed = 1;
+  p.told->broken = 1;
+}
+
+static __device__ inline void count_waiting(const parts_view &p, uint64_t begin) {
+  p.now->waited += wr_peer_clock() - begin;
+}
+
+typedef struct sum_work {
+  int count;            /* sums                                          */
+  double *sum[WR_FUSED_REDUCTIONS];
+  const double *when;   /* NULL, or 0 there: no sums                     */
+  const unsigned *stop; /* not 0: this part wants to stop. NULL: no loop */
+} sum_work;
+
+/* One block. Thread r * RECORDS + k hands record k over to part r, and waits for record k of part r. */
+__global__ void __launch_bounds__(SUM_THREADS)
+    sum_over_parts(WR_KERNEL_PARAMETER parts_view p, WR_KERNEL_PARAMETER sum_work w,
+                   WR_KERNEL_PARAMETER wr_step_work then) {
+  WR_SHARED(double, value, SUM_THREADS);
+  WR_SHARED(unsigned, stops, WR_MOST_PEERS);
+  wr_begin_kernel();
+  int t = (int)threadIdx.x, r = t / RECORDS, k = t % RECORDS;
+  bool adds = !(w.when && *w.when == 0) && p.now->broken == 0;
+  uint32_t round = p.now->round + 1;
+  bool mine = adds && r < p.size && (k < w.count || k == CONTROL), late = false;
+  uint64_t bits = 0, begin = wr_peer_clock();
+  if (mine && k < w.count) bits = (uint64_t)__double_as_longlong(*w.sum[k]);
+  if (mine && k == CONTROL) bits = (uint64_t)p.now->exchange << 32 | (w.stop ? *(const volatile unsigned *)w.stop : 0);
+  if (mine) wr_peer_post(&p.box[r]->sums[round % 2][p.rank][k], bits, round);
+  __syncthreads();
+  if (mine)
+    late = !wr_peer_wait(p.patience, [&] { return wr_peer_read(&p.box[p.rank]->sums[round % 2][r][k], round, &bits); });
+  if (mine && k == CONTROL) stops[r] = (unsigned)bits, p.now->done[r] = (uint32_t)(bits >> 32);
+  if (mine && k < w.count) value[t] = __longlong_as_double((long long)bits);
+  late = __syncthreads_or(late);
+  if (adds && !late && t < w.count) {
+    double sum = 0;
+    for (int part = 0; part < p.size; part++) sum += value[part * RECORDS + t];
+    *w.sum[t] = sum;
+  }
+  if (adds && threadIdx.x == 0) {
+    unsigned stop = 0;
+    for (int part = 0; part < p.size; part++) stop |= stops[part];
+    p.now->round = round, p.now->agreed = stop;
+    count_waiting(p, begin);
+    if (late) give_up(p);
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) wr_step_run<WR_AFTER_ANY>(then, wr_step_stop(then), then.bank);
+}
+
+/* A stretch of a send: to[count] := x[list[0..count)], or without a list x[0..count). */
+typedef struct stretch {
+  void *to;
+  const int32_t *list;
+  int64_t end; /* the elements of all stretches up to this one */
+} stretch;
+
+typedef struct send_work {
+  int count;
+  stretch part[WR_MOST_PEERS + 1];
+} send_work;
+
+/* 1 in the last block of a launch that calls it; what the other blocks have written is then visible to the card's kernels, and
+ * after wr_peer_release to others'. One thread of each block calls it, behind a __syncthreads. */
+static __device__ inline bool is_last(const parts_view &p) {
+  __threadfence_system();
+  if (wr_arrive(&p.now->arrived) != gridDim.x - 1) return false;
+  p.now->arrived = 0;
+  return true;
+}
+
+/* Block 0 tells all parts how many exchanges this one has done; all blocks wait until the others have done as many. */
+template <class T>
+__global__ void __launch_bounds__(SEND_THREADS)
+    send_halo(WR_KERNEL_PARAMETER parts_view p, WR_KERNEL_PARAMETER send_work w, const T *x) {
+  wr_begin_kernel();
+  int t = (int)threadIdx.x, s = 0;
+  uint32_t exchange = p.now->exchange;
+  bool waits = p.now->broken == 0, late = false;
+  if (blockIdx.x == 0 && t < p.size) wr_peer_put(&p.box[t]->done[p.rank], exchange);
+  __syncthreads();
+  if (waits && t < p.size && t != p.rank && (int32_t)(p.now->done[t] - exchange) < 0)
+    late = !wr_peer_wait(p.patience, [&] { return (int32_t)(wr_peer_get(&p.box[p.rank]->done[t]) - exchange) >= 0; });
+  late = __syncthreads_or(late);
+  int64_t total = w.count ? w.part[w.count - 1].end : 0, begin = 0;
+  for (int64_t k = blockIdx.x * (int64_t)SEND_THREADS + t; k < total && !late; k += (int64_t)gridDim.x * SEND_THREADS) {
+    while (k >= w.part[s].end) begin = w.part[s++].end;
+    const stretch &part = w.part[s];
+    ((T *)part.to)[k - begin] = x[part.list ? part.list[k - begin] : k - begin];
+  }
+  __syncthreads();
+  if (t != 0) return;
+  if (late) give_up(p);
+  if (!is_last(p)) return;
+  for (int r = 0; r < p.size; r++)
+    if (r != p.rank) wr_peer_release(&p.box[r]->sent[p.rank], exchange + 1);
+}
+
+/* halo[count] := what has come from all parts. */
+template <class T>
+__global__ void __launch_bounds__(SEND_THREADS)
+    receive_halo(WR_KERNEL_PARAMETER parts_view p, const T *come, T *halo, int64_t count) {
+  wr_begin_kernel();
+  int r = (int)threadIdx.x;
+  uint32_t exchange = p.now->exchange + 1;
+  uint64_t begin = wr_peer_clock();
+  bool late = false;
+  if (p.now->broken == 0 && r < p.size && r != p.rank)
+    late = !wr_peer_wait(p.patience, [&] { return (int32_t)(wr_peer_acquire(&p.box[p.rank]->sent[r]) - exchange) >= 0; });
+  late = __syncthreads_or(late);
+  for (int64_t k = blockIdx.x * (int64_t)SEND_THREADS + threadIdx.x; k < count; k += (int64_t)gridDim.x * SEND_THREADS)
+    halo[k] = __ldcg(come + k);
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) count_waiting(p, begin);
+  if (late) give_up(p);
+  if (is_last(p)) p.now->exchange = exchange;
+}
+
+/* ---- Memory that other processes write ---- */
+
+/* cudaMalloc gives processes all of 2 MB where they share a smaller block. */
+enum { SHARED_UNIT = 2 << 20 };
+
+/* It is zeroed before any other card writes there. */
+static wr_status take_block(wr_env *env, int64_t bytes, const char *what, void **block, cudaIpcMemHandle_t *handle) {
+  cudaStream_t stream = (cudaStream_t)env->stream;
+  PASS(wr_device_alloc_shared(env, block, (bytes + SHARED_UNIT - 1) / SHARED_UNIT * SHARED_UNIT, 1, what));
+  PASS(WR_CUDA(cudaMemsetAsync(*block, 0, (size_t)bytes, stream)));
+  PASS(WR_CUDA(cudaStreamSynchronize(stream)));
+  return WR_CUDA(cudaIpcGetMemHandle(handle, *block));
+}
+
+/* theirs[size] := a zeroed block of each part in this one's addresses, that of this part being its own. */
+static wr_status share(wr_peers *peers, wr_env *env, int64_t bytes, const char *what, void **theirs) {
+  wr_status status;
+  wr_comm *comm = peers->comm;
+  cudaIpcMemHandle_t handle = {}, *all = NULL;
+  memset(theirs, 0, (size_t)comm->size * sizeof *theirs);
+  status = wr_alloc(&all, comm->size, sizeof *all, what);
+  if (status == WR_OK) status = take_block(env, bytes, what, &theirs[comm->rank], &handle);
+  TRY(wr_comm_agree(comm, status));
+  TRY(comm->ops->gather(comm, what, &handle, sizeof handle, all));
+  for (int r = 0; r < comm->size && status == WR_OK; r++)
+    if (r != comm->rank) status = WR_CUDA(cudaIpcOpenMemHandle(&theirs[r], all[r], cudaIpcMemLazyEnablePeerAccess));
+  TRY(wr_comm_agree(comm, status));
+done:
+  wr_free(all);
+  return status;
+}
+
+static void unshare(const wr_peers *peers, void **theirs) {
+  const int rank = peers->comm->rank;
+  if (cudaSetDevice(peers->device) != cudaSuccess) (void)cudaGetLastError();
+  for (int r = 0; r < peers->comm->size; r++) {
+    if (r != rank && theirs[r] && cudaIpcCloseMemHandle(theirs[r]) != cudaSuccess) (void)cudaGetLastError();
+    if (r == rank) wr_device_free_shared(peers->device, theirs[r]);
+    theirs[r] = NULL;
+  }
+}
+
+/* ---- Opening ---- */
+
+/* WR_EUNAVAILABLE with the reason why the cards of all parts cannot write to each other's memory. */
+static wr_status check_reach(const wr_env *env) {
+  const wr_comm *comm = env->comm;
+  int first = env->device - comm->neighbour;
+  if (comm->neighbours != comm->size) return wr_fail(WR_EUNAVAILABLE, "the parts are on several machines");
+  if (comm->size > WR_MOST_PEERS)
+    return wr_fail(WR_EUNAVAILABLE, "there are more than %d parts on this machine", WR_MOST_PEERS);
+  for (int r = 0; r < comm->size; r++) {
+    int reaches = r == comm->neighbour;
+    if (!reaches) PASS(WR_CUDA(cudaDeviceCanAccessPeer(&reaches, env->device, first + r)));
+    if (!reaches)
+      return wr_fail(WR_EUNAVAILABLE, "CUDA device %d does not reach the memory of device %d", env->device, first + r);
+  }
+  return WR_OK;
+}
+
+static wr_status open_parts(wr_env *env, wr_peers *peers) {
+  wr_comm *comm = env->comm;
+  void *boxes[WR_MOST_PEERS];
+  wr_status status = wr_device_alloc_shared(env, &peers->view.now, 1, sizeof *peers->view.now, "exchanges of parts");
+  if (status == WR_OK)
+    status = WR_CUDA(cudaMemsetAsync(peers->view.now, 0, sizeof *peers->view.now, (cudaStream_t)env->stream));
+  if (status == WR_OK) status = wr_pinned_alloc(&peers->told, sizeof *peers->told, "exchanges of parts");
+  PASS(wr_comm_agree(comm, status));
+  peers->told->broken = 0;
+  peers->view.rank = comm->rank, peers->view.size = comm->size, peers->view.told = peers->told;
+  peers->view.patience = (uint64_t)(comm->patience * 1e9);
+  status = share(peers, env, sizeof(mailbox), "exchanges of parts", boxes);
+  for (int r = 0; r < comm->size; r++) peers->view.box[r] = (mailbox *)boxes[r];
+  return status;
+}
+
+/* A failure that all parts share is none: they exchange by way of their hosts. */
+extern "C" wr_status wr_peers_open(wr_env *env, wr_peers **out) {
+  wr_status status;
+  wr_peers *peers = NULL;
+  *out = NULL;
+  TRY(wr_comm_agree(env->comm, check_reach(env)));
+  TRY(wr_comm_agree(env->comm, wr_alloc_zeroed(&peers, 1, sizeof *peers, "exchanges of parts")));
+  peers->comm = env->comm, peers->device = env->device;
+  TRY(open_parts(env, peers));
+  *out = peers, peers = NULL;
+done:
+  wr_peers_close(peers);
+  return status == WR_ENOMEM || env->comm->broken.status != WR_OK ? status : WR_OK;
+}
+
+extern "C" void wr_peers_close(wr_peers *peers) {
+  void *boxes[WR_MOST_PEERS];
+  if (peers == NULL) return;
+  for (int r = 0; r < peers->comm->size; r++) boxes[r] = peers->view.box[r];
+  unshare(peers, boxes);
+  wr_device_free_shared(peers->device, peers->view.now);
+  wr_pinned_free(peers->told);
+  wr_free(peers);
+}
+
+/* ---- Sums ---- */
+
+extern "C" wr_status wr_peers_sum(wr_peers *peers, wr_env *env, const wr_reduction *reduce, int most, wr_scalar when,
+                                  const wr_then *then) {
+  sum_work w = {};
+  wr_step_work step = {};
+  PASS(wr_cuda_enter_now(env));
+  for (int k = 0; k < most; k++) {
+    if (reduce[k].kind == WR_NO_REDUCTION) continue;
+    w.sum[w.count++] = (double *)reduce[k].into.bank->data + reduce[k].into.index;
+    reduce[k].into.bank->writes++;
+  }
+  if (when.bank) w.when = (const double *)when.bank->data + when.index;
+  w.stop = peers->stop && ((wr_cuda_state *)env->state)->go.stop ? peers->stop : NULL;
+  int runs_step = w.count > 0 && then->step && then->step->bit;
+  if (runs_step) {
+    PASS(wr_step_check(env, then));
+    step = wr_step_work_of(env, *then);
+    then->bank->writes++;
+    if (then->log) then->log->writes++;
+  }
+  env->then_done = runs_step;
+  if (w.count == 0) return WR_OK;
+  return WR_LAUNCH_EARLY(env, (sum_over_parts), 1, SUM_THREADS, 0, peers->view, w, step);
+}
+
+extern "C" wr_status wr_peers_loop_open(wr_peers *peers, wr_env *env, const wr_vecops *of_place,
+                                        const wr_loop_request *request, wr_loop **loop) {
+  wr_cuda_state *state = (wr_cuda_state *)env->state;
+  wr_loop_request mine = *request;
+  mine.needs_conditions = 1;
+  PASS(of_place->loop_open(env, &mine, loop));
+  peers->stop = state->go.stop;
+  state->go.stop = &peers->view.now->agreed;
+  return WR_OK;
+}
+
+extern "C" wr_status wr_peers_check(wr_peers *peers) {
+  wr_comm *comm = peers->comm;
+  if (peers->told->broken == 0) return WR_OK;
+  PASS(wr_error_raise(&comm->broken));
+  return wr_error_keep(&comm->broken,
+                       wr_fail(WR_EDEVICE,
+                               "the card of part %d of %d has waited %.3g s for those of the others: one of them has "
+                               "stopped, or takes longer than --patience allows",
+                               comm->rank + 1, comm->size, comm->patience));
+}
+
+/* Through the side of the device that needs no kernel; the stream of env may be busy. */
+extern "C" wr_status wr_peers_count_waiting(wr_peers *peers, wr_env *env) {
+  unsigned long long waited = 0;
+  PASS(wr_cuda_enter(env));
+  PASS(WR_CUDA(cudaMemcpyAsync(&waited, &peers->view.now->waited, sizeof waited, cudaMemcpyDeviceToHost,
+                               (cudaStream_t)env->stream)));
+  PASS(WR_CUDA(cudaStreamSynchronize((cudaStream_t)env->stream)));
+  peers->comm->waited += 1e-9 * (double)(waited - peers->waited);
+  peers->waited = waited;
+  return WR_OK;
+}
+
+/* ---- Halos ---- */
+
+struct wr_peer_halo {
+  wr_peers *peers;
+  const wr_halo *halo;
+  void *come[WR_MOST_PEERS]; /* the buffer of each part, [count of its halo]   */
+  void *to[WR_MOST_PEERS];   /* where in them the elements of this part belong */
+  int32_t *send;             /* [halo->to[size]] on the device, or NULL        */
+};
+
+/* h->to: each part says where it wants the elements of each other. */
+static wr_status find_places(wr_peer_halo *h, int64_t size) {
+  wr_status status;
+  wr_comm *comm = h->peers->comm;
+  int64_t places[WR_MOST_PEERS] = {}, *all = NULL;
+  for (int r = 0; r < comm->size; r++) places[r] = h->halo->from[r];
+  TRY(wr_comm_agree(comm, wr_alloc(&all, comm->size * (int64_t)WR_MOST_PEERS, sizeof *all, "places of halos")));
+  TRY(comm->ops->gather(comm, "places of halos", places, sizeof places, all));
+  for (int r = 0; r < comm->size; r++) h->to[r] = (char *)h->come[r] + all[r * WR_MOST_PEERS + comm->rank] * size;
+done:
+  wr_free(all);
+  return status;
+}
+
+extern "C" wr_status wr_peer_halo_open(wr_peers *peers, wr_env *env, const wr_halo *halo, wr_peer_halo **out) {
+  wr_status status;
+  wr_peer_halo *h = NULL;
+  int64_t size = wr_type_bytes(env->type);
+  int64_t listed = halo->whole ? 0 : halo->to[peers->comm->size];
+  *out = NULL;
+  status = wr_alloc_zeroed(&h, 1, sizeof *h, "the halo");
+  if (status == WR_OK && listed > 0) {
+    status = wr_device_alloc_shared(env, &h->send, listed, sizeof *h->send, "the halo");
+    if (status == WR_OK) status = wr_device_upload(env, h->send, halo->send, listed, WR_AS_4_BYTES);
+  }
+  TRY(wr_comm_agree(peers->comm, status));
+  h->peers = peers, h->halo = halo;
+  TRY(share(peers, env, wr_device_bytes(halo->count, (size_t)size), "the halo", h->come));
+  TRY(find_places(h, size));
+  *out = h, h = NULL;
+done:
+  wr_peer_halo_close(h);
+  return status;
+}
+
+extern "C" void wr_peer_halo_close(wr_peer_halo *h) {
+  if (h == NULL) return;
+  if (h->peers) {
+    unshare(h->peers, h->come);
+    wr_device_free_shared(h->peers->device, h->send);
+  }
+  wr_free(h);
+}
+
+static void add_stretch(send_work *w, void *to, const int32_t *list, int64_t count) {
+  if (count <= 0) return;
+  int64_t before = w->count ? w->part[w->count - 1].end : 0;
+  w->part[w->count++] = {to, list, before + count};
+}
+
+static send_work plan_send(const wr_peer_halo *h, const wr_vec *x, const wr_vec *wide) {
+  const wr_halo *halo = h->halo;
+  send_work w = {};
+  for (int r = 0; r < h->peers->comm->size; r++) {
+    if (r == h->peers->comm->rank) continue;
+    if (halo->whole)
+      add_stretch(&w, h->to[r], NULL, halo->own);
+    else
+      add_stretch(&w, h->to[r], h->send + halo->to[r], halo->to[r + 1] - halo->to[r]);
+  }
+  if (wide->data != x->data) add_stretch(&w, wide->data, NULL, halo->own);
+  return w;
+}
+
+static unsigned grid_for(const wr_env *env, int64_t elements) {
+  return wr_cuda_grid(env, (elements + SEND_THREADS - 1) / SEND_THREADS, 4);
+}
+
+template <class T>
+static wr_status exchange(wr_peer_halo *h, wr_env *env, const T *x, const send_work &w, T *halo) {
+  const parts_view &view = h->peers->view;
+  int64_t sends = w.count ? w.part[w.count - 1].end : 0, count = h->halo->count;
+  const T *come = (const T *)h->come[view.rank];
+  PASS(WR_LAUNCH_EARLY(env, (send_halo<T>), grid_for(env, sends), SEND_THREADS, 0, view, w, x));
+  return WR_LAUNCH_EARLY(env, (receive_halo<T>), grid_for(env, count), SEND_THREADS, 0, view, come, halo, count);
+}
+
+extern "C" wr_status wr_peer_halo_exchange(wr_peer_halo *h, wr_env *env, const wr_vec *x, wr_vec *wide) {
+  PASS(wr_cuda_enter_now(env));
+  send_work w = plan_send(h, x, wide);
+  wide->writes++;
+  if (env->type == WR_F32) return exchange(h, env, (const float *)x->data, w, (float *)wide->data + h->halo->own);
+  return exchange(h, env, (const double *)x->data, w, (double *)wide->data + h->halo->own);
+}
