@@ -32,6 +32,13 @@ static void find_cuts(const wr_comm *comm, int64_t n, const int64_t *row_ptr, co
   }
 }
 
+/* Where a part has many rows it begins at a multiple of these, so that blocks of 2 to 6 or 8 rows and columns stay whole. */
+enum { UNIT = 120, LEAST_UNITS = 100 };
+
+static int64_t rounded(int64_t row, int64_t n, int size) {
+  return n / size < (int64_t)UNIT * LEAST_UNITS ? row : (row + UNIT / 2) / UNIT * UNIT;
+}
+
 wr_status wr_partition_cut(wr_comm *comm, int64_t n, const int64_t *row_ptr, int64_t *starts) {
   wr_status status;
   int size = comm->size;
@@ -53,6 +60,7 @@ wr_status wr_partition_cut(wr_comm *comm, int64_t n, const int64_t *row_ptr, int
     starts[k] = -1;
     for (int r = 0; r < size; r++)
       if (cuts[(int64_t)r * (size + 1) + k] > starts[k]) starts[k] = cuts[(int64_t)r * (size + 1) + k];
+    starts[k] = rounded(starts[k], n, size);
     if (starts[k] <= starts[k - 1]) starts[k] = starts[k - 1] + 1;
     if (starts[k] > n - (size - k)) starts[k] = n - (size - k);
   }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Two processes of bicgstab, two and three of pagerank over MPI, each with a card of its own, which is the CPU: backends of a
-# GPU in parts. The answers are checked by one process.
+# GPU in parts, which exchange with each other, or by way of their hosts. The answers are checked by one process.
 # Needs: programs simt-mpi
 . tests/cli/lib.sh
 
@@ -10,7 +10,8 @@ if [ -z "$launcher" ] || [ ! -x "$BUILD/simt/bicgstab-mpi" ]; then
   report
 fi
 export ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0" # as in parts.sh
-export WR_SIMT=replay=off,devices=2
+cards=replay=off,devices=2
+export WR_SIMT=$cards
 
 together() { # exit code, arguments of bicgstab...
   wanted=$1
@@ -30,6 +31,11 @@ for backend in csr_thread csr_warp merbit sell_coded; do
     run 0 bicgstab -q -p $precision --check "$work/x.mtx" gen:stencil:n=8
   done
 done
+cp "$work/x.mtx" "$work/peers.mtx"
+export WR_SIMT=$cards,peers=off
+solves -k sell_coded -p f32 gen:stencil:n=8
+export WR_SIMT=$cards
+same 'the same parts, whose hosts exchange' "$work/x.mtx" "$work/peers.mtx" # sums are added by rank in both
 solves --precond ilu0 gen:stencil:n=8,convection=0
 run 0 bicgstab -q --check "$work/x.mtx" gen:stencil:n=8,convection=0
 solves -k merbit --method idr gen:saddle:n=6
@@ -48,6 +54,48 @@ for backend in csr_thread merbit; do ranks 2 gen:web:n=500; done
 backend=lane_csr
 ranks 3 gen:rmat:scale=7,degree=6 -p f32
 ranks 2 gen:road:side=20
+
+together 0 -k csr_warp gen:stencil:n=6
+says "$out" 'GPUs exchange with each other'
+export WR_SIMT=$cards,peers=off
+together 0 -k csr_warp gen:stencil:n=6
+says "$out" 'GPUs exchange by way of their hosts'
+export WR_SIMT=$cards
+
+# -g starts the processes.
+rm -f "$work/x.mtx"
+call 0 timeout 120 "$BUILD/simt/bicgstab" -g 2 -q -k csr_warp -o "$work/x.mtx" gen:stencil:n=8
+says_nothing bicgstab
+run 0 bicgstab -q --check "$work/x.mtx" gen:stencil:n=8
+call 0 timeout 120 "$BUILD/simt/bicgstab" -g 1 -q -k csr_warp gen:stencil:n=8
+call 1 timeout 120 "$BUILD/simt/bicgstab" -g 2 -d cpu gen:stencil:n=8
+says "$err" '-g asks for GPUs and -d cpu for the CPU'
+together 1 -g 3 gen:stencil:n=8
+says "$err" '-g 3 in 2 processes'
+call 4 env PATH=/nowhere "$BUILD/simt/bicgstab" -g 2 gen:stencil:n=8
+says "$err" '-g 2 takes mpirun, which does not start'
+call 4 env WINDROW_PARTS=1 "$BUILD/simt/bicgstab" -g 2 gen:stencil:n=8
+says "$err" 'mpirun has started this process without telling it of the others'
+
+# A process that stops: the card of the other one waits for it no longer than asked for.
+rm -f "$work/code"
+{
+  timeout 120 "$launcher" --allow-run-as-root --oversubscribe -n 2 "$BUILD/simt/bicgstab" --patience 2 -n 123457 -k csr_thread \
+    -t 1e-15 -d cuda gen:stencil:n=200,points=5,convection=0 >"$out" 2>"$err"
+  echo $? >"$work/code"
+} &
+sleep 3
+last=
+for process in /proc/[0-9]*; do
+  { tr '\0' ' ' <"$process/cmdline" | grep -q "^$BUILD/simt/bicgstab --patience 2 -n 123457 "; } 2>/dev/null || continue
+  last=${process#/proc/}
+done
+kill -s STOP "$last"
+wait
+command='mpirun, of which a process gets STOP'
+[ "$(cat "$work/code")" = 9 ]
+expect "exit code $(cat "$work/code"), not 9"
+says "$err" 'has waited 2 s for'
 
 # Fewer cards than processes.
 export WR_SIMT=replay=off
