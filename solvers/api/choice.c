@@ -1,11 +1,15 @@
 #include "solvers/api/choice.h"
 
+#include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "config/defaults.h"
 #include "config/memory.h"
 #include "config/user_cache.h"
+#include "spmv/matrix/csr.h"
+#include "spmv/parts/halo.h"
 #include "spmv/plan_argument.h"
 
 static wr_status parse_knobs(wr_choice *choice) {
@@ -102,6 +106,57 @@ wr_status wr_choice_automatic(const char *option, const char *text, wr_place pla
   return WR_OK;
 }
 
+/* times[count] := what is expected of each candidate in all, by the part that takes longest; infinite: a part refuses it. */
+static wr_status expect_in_parts(wr_comm *comm, const wr_expected *expected, int count, double multiplies, double *times) {
+  for (int k = 0; k < count; k++)
+    times[k] = expected[k].refusal.status == WR_OK ? expected[k].prepare + multiplies * expected[k].multiply : INFINITY;
+  return wr_comm_max(comm, times, count);
+}
+
+static int least_of(const double *times, int count) {
+  int best = 0;
+  for (int k = 1; k < count; k++)
+    if (times[k] < times[best]) best = k;
+  return best;
+}
+
+/* All parts take the same backend: the one that the part which takes longest is expected to be done with first. One that a part
+ * refuses, or has no memory for, makes room for the next one. */
+static wr_status prepare_in_parts(wr_comm *comm, wr_csr *A, wr_env *env, const wr_plan_use *use, wr_plan **plan,
+                                  wr_chosen *chosen) {
+  wr_status status;
+  wr_expected expected[WR_MOST_CANDIDATES];
+  double times[WR_MOST_CANDIDATES];
+  int count = 0;
+  TRY(wr_comm_agree(comm, wr_plans_expect(A, env, use->calibration, expected, &count, &chosen->warning)));
+  TRY(expect_in_parts(comm, expected, count, use->multiplies, times));
+  for (;;) {
+    int best = least_of(times, count), second;
+    double total = times[best];
+    if (!isfinite(total)) TRY(wr_fail(WR_EUNAVAILABLE, "no backend of -k auto multiplies with all parts"));
+    times[best] = INFINITY, second = least_of(times, count);
+    status = wr_comm_agree(comm, wr_plan_create(expected[best].backend, NULL, A, env, plan));
+    if (status == WR_OK) status = wr_comm_agree(comm, wr_plan_prepare(*plan));
+    if (status == WR_OK) {
+      *chosen = (wr_chosen){.backend = expected[best].backend, .multiplies = use->multiplies, .warning = chosen->warning,
+                            .prepare = expected[best].prepare, .multiply = expected[best].multiply,
+                            .second = isfinite(times[second]) ? expected[second].backend : NULL,
+                            .second_total = times[second]};
+      snprintf(chosen->line, sizeof chosen->line,
+               "%s is expected to take least in the part that takes longest: %.3g ms in all for %.0f multiplies",
+               chosen->backend->name, 1e3 * total, use->multiplies);
+      break;
+    }
+    wr_plan_destroy(*plan);
+    *plan = NULL;
+    if (status != WR_EUNAVAILABLE && status != WR_ENOMEM) goto done;
+  }
+done:
+  wr_csr_device_free(A->device); /* the plan's pieces have their own */
+  A->device = NULL;
+  return status;
+}
+
 wr_status wr_choice_prepare(wr_choice *choice, wr_csr *A, wr_env *env, const wr_plan_use *use, wr_plan **plan,
                             wr_chosen *chosen) {
   *chosen = (wr_chosen){.backend = NULL};
@@ -113,7 +168,8 @@ wr_status wr_choice_prepare(wr_choice *choice, wr_csr *A, wr_env *env, const wr_
   wr_plan_use completed = *use;
   completed.measure = choice->measure;
   if (wr_user_cache_path(WR_CALIBRATION_FILE, calibration) == WR_OK) completed.calibration = calibration;
-  PASS(wr_plan_choose(A, env, &completed, plan, chosen));
+  wr_comm *comm = wr_csr_comm(A);
+  PASS(comm ? prepare_in_parts(comm, A, env, &completed, plan, chosen) : wr_plan_choose(A, env, &completed, plan, chosen));
   wr_choice_free(choice);
   *choice = (wr_choice){.backend = chosen->backend};
   return WR_OK;

@@ -100,8 +100,8 @@ static wr_status check_parts(job *j) {
   for (size_t k = 0; k < sizeof others / sizeof *others; k++)
     if (others[k].given) return wr_fail(WR_EUNAVAILABLE, "--%s is for one process, not for several", others[k].name);
   if (j->list) return wr_fail(WR_EUNAVAILABLE, "a list of matrices is for one process, not for several");
-  if (s->backends && (strchr(s->backends, ',') || wr_choice_is_auto(s->backends)))
-    return wr_fail(WR_EUNAVAILABLE, "-k %s: several processes take one backend by its name", s->backends);
+  if (s->backends && (strchr(s->backends, ',') || strncmp(s->backends, "auto:", 5) == 0))
+    return wr_fail(WR_EUNAVAILABLE, "-k %s: several processes take one backend, and time none", s->backends);
   if (s->gpus > 1 && s->gpus != j->comm->size)
     return wr_fail(WR_EUSAGE, "-g %lld in %d processes: leave -g out where mpirun starts them", (long long)s->gpus,
                    j->comm->size);
@@ -173,8 +173,8 @@ static wr_status parse(job *j, int argc, char **argv) {
   return WR_OK;
 }
 
-/* *choice := what stands at this place for -k auto or, by_default and not automatic, for the backend that several processes,
- * sets or right-hand sides take: these are multiplied several at once, which few backends can do. */
+/* *choice := what stands at this place for -k auto or, by_default and not automatic, for the backend that
+ * several sets or right-hand sides take: these are multiplied several at once, which few backends can do. */
 static wr_status default_choice(const job *j, wr_place place, wr_choice *choice) {
   const wr_settings *s = &j->settings;
   if (j->automatic) return wr_choice_automatic("--backend", s->backends, place, s->deterministic, choice);
@@ -635,7 +635,7 @@ static wr_status work(job *j) {
   wr_comparison *c = &j->comparison;
   note_extent(j);
   j->by_default = j->settings.backends == NULL || wr_choice_is_auto(j->settings.backends);
-  j->automatic = j->by_default && j->settings.seeds == NULL && j->comm == NULL;
+  j->automatic = j->by_default && j->settings.seeds == NULL;
   c->opening = WR_DEVICE_OPEN_SECONDS;
   if (j->by_default && !j->settings.deterministic)
     c->opening = wr_opening_expected(j->settings.device_number, &j->opening);

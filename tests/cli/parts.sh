@@ -99,7 +99,7 @@ together 3 2 "$work/none.wrm"
 one_sentence 'none.wrm'
 
 # What is for one process.
-for options in '--precond auto' '--scale match' '--fallback direct' '--repeat 2' '-k cpu_csr,reference' '-k auto' \
+for options in '--precond auto' '--scale match' '--fallback direct' '--repeat 2' '-k cpu_csr,reference' '-k auto:measure=1' \
   "--save-binary $work/a.wrm" "--check $work/x.mtx" "--report $work/a.html"; do
   # shellcheck disable=SC2086
   together 4 2 $options gen:stencil:n=8
