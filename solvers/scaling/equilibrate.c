@@ -9,6 +9,7 @@
 #include "config/memory.h"
 #include "spmv/matrix/csr_argument.h"
 #include "spmv/matrix/exponents.h"
+#include "spmv/parts/halo.h"
 
 static wr_status find_exponents(const wr_csr *A, int16_t **out) {
   PASS(wr_alloc(out, A->nnz, sizeof **out, "exponents of a matrix"));
@@ -44,6 +45,20 @@ static void find_largest(const wr_csr *A, const int16_t *exponent, const int *ro
   }
 }
 
+/* most[ncols] of a part := that over all parts. */
+static wr_status join_columns(const wr_csr *A, int *most) {
+  wr_status status;
+  double *numbers = NULL;
+  if (A->halo == NULL) return WR_OK;
+  TRY(wr_comm_agree(wr_csr_comm(A), wr_alloc(&numbers, A->ncols, sizeof *numbers, "the columns of all parts")));
+  for (int64_t j = 0; j < A->ncols; j++) numbers[j] = most[j];
+  TRY(wr_halo_max(A, numbers));
+  for (int64_t j = 0; j < A->ncols; j++) most[j] = (int)numbers[j];
+done:
+  wr_free(numbers);
+  return status;
+}
+
 /* Brings exponents[n] nearer to the end of the sweeps. Returns 1 if one changed. */
 static int move(int *exponents, const int *most, int64_t n) {
   int changed = 0;
@@ -68,27 +83,31 @@ static void raise_bits(uint64_t *element, uint64_t bits) {
   while (bits > found && !__atomic_compare_exchange_n(element, &found, bits, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
 }
 
-/* Binary digits by which the values of these bits, those other than 0, differ at most. */
-static int spread_of(const uint64_t *bits, int64_t n) {
+/* *spread := binary digits by which values[n], those other than 0, differ at most in all parts. */
+static wr_status spread_of(wr_comm *comm, const double *values, int64_t n, int *spread) {
   int least = INT16_MAX, most = INT16_MIN, exponent;
   for (int64_t i = 0; i < n; i++) {
-    double value;
-    if (bits[i] == 0) continue;
-    memcpy(&value, &bits[i], sizeof value);
-    frexp(value, &exponent);
+    if (values[i] == 0) continue;
+    frexp(values[i], &exponent);
     least = exponent < least ? exponent : least;
     most = exponent > most ? exponent : most;
   }
-  return most > least ? most - least : 0;
+  int64_t ends[] = {-least, most};
+  PASS(wr_comm_max_counts(comm, ends, 2));
+  *spread = ends[1] > -ends[0] ? (int)(ends[1] + ends[0]) : 0;
+  return WR_OK;
 }
 
 wr_status wr_exponent_spread(const wr_csr *A, int *rows, int *columns) {
   wr_status status;
   uint64_t *most = NULL;
+  double *values;
   WR_NEED_HOST(A);
   WR_NEED(rows);
   WR_NEED(columns);
-  TRY(wr_alloc_zeroed(&most, A->nrows + A->ncols, sizeof *most, "the largest elements of rows and columns"));
+  wr_comm *comm = wr_csr_comm(A);
+  status = wr_alloc_zeroed(&most, A->nrows + A->ncols, sizeof *most, "the largest elements of rows and columns");
+  TRY(wr_comm_agree(comm, status));
 #pragma omp parallel for schedule(guided) if (A->nnz > 1 << 18)
   for (int64_t i = 0; i < A->nrows; i++)
     for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
@@ -96,7 +115,15 @@ wr_status wr_exponent_spread(const wr_csr *A, int *rows, int *columns) {
       most[i] = bits > most[i] ? bits : most[i];
       raise_bits(&most[A->nrows + A->col[k]], bits);
     }
-  *rows = spread_of(most, A->nrows), *columns = spread_of(most + A->nrows, A->ncols);
+  values = (double *)most; /* bits of doubles, in place */
+  for (int64_t i = 0; i < A->nrows + A->ncols; i++) {
+    double value;
+    memcpy(&value, &most[i], sizeof value);
+    memcpy(&values[i], &value, sizeof value);
+  }
+  if (A->halo) TRY(wr_halo_max(A, values + A->nrows));
+  TRY(spread_of(comm, values, A->nrows, rows));
+  TRY(spread_of(comm, values + A->nrows, A->ncols, columns));
 done:
   wr_free(most);
   return status;
@@ -109,15 +136,19 @@ wr_status wr_equilibrate(const wr_csr *A, int *row_exponent, int *column_exponen
   WR_NEED_HOST(A);
   WR_NEED(row_exponent);
   WR_NEED(column_exponent);
-  TRY(find_exponents(A, &exponent));
-  TRY(wr_alloc(&most, A->nrows + A->ncols, sizeof *most, "equilibrating a matrix"));
+  wr_comm *comm = wr_csr_comm(A);
+  status = find_exponents(A, &exponent);
+  if (status == WR_OK) status = wr_alloc(&most, A->nrows + A->ncols, sizeof *most, "equilibrating a matrix");
+  TRY(wr_comm_agree(comm, status));
   for (int64_t i = 0; i < A->nrows; i++) row_exponent[i] = 0;
   for (int64_t j = 0; j < A->ncols; j++) column_exponent[j] = 0;
   while (changed && passes < WR_EQUILIBRATE_SWEEPS) {
     find_largest(A, exponent, row_exponent, column_exponent, most, most + A->nrows);
-    changed = move(row_exponent, most, A->nrows);
-    changed |= move(column_exponent, most + A->nrows, A->ncols);
-    passes++;
+    TRY(join_columns(A, most + A->nrows));
+    int64_t any = move(row_exponent, most, A->nrows);
+    any |= move(column_exponent, most + A->nrows, A->ncols);
+    TRY(wr_comm_max_counts(comm, &any, 1));
+    changed = (int)any, passes++;
   }
   if (sweeps) *sweeps = passes;
 done:

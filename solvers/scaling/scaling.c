@@ -13,6 +13,7 @@
 #include "spmv/matrix/csr_argument.h"
 #include "spmv/matrix/matrix_facts.h"
 #include "spmv/matrix/scale.h"
+#include "spmv/parts/halo.h"
 
 /* A profile of the values of A, apart from its columns. */
 typedef struct profile {
@@ -45,6 +46,21 @@ static profile profile_of(const wr_csr *A) {
     }
   }
   return (profile){largest, smallest, zero, first_zero, tiny, first_tiny, isfinite(largest)};
+}
+
+/* *p := the profile of all parts, of which A is one; rows are numbered in the whole. */
+static wr_status join_profile(const wr_csr *A, profile *p) {
+  wr_comm *comm = wr_csr_comm(A);
+  double ends[] = {p->largest, -p->smallest};
+  int64_t sums[] = {p->zero, p->tiny};
+  int64_t firsts[] = {p->zero ? -wr_csr_row_number(A, p->first_zero) : INT64_MIN,
+                      p->tiny ? -wr_csr_row_number(A, p->first_tiny) : INT64_MIN};
+  if (comm == NULL) return WR_OK;
+  PASS(wr_comm_max(comm, ends, 2));
+  PASS(wr_comm_sum_counts(comm, sums, 2));
+  PASS(wr_comm_max_counts(comm, firsts, 2));
+  *p = (profile){ends[0], -ends[1], sums[0], -firsts[0], sums[1], -firsts[1], isfinite(ends[0])};
+  return WR_OK;
 }
 
 /* 1 if entry (i, j) is there and not 0. */
@@ -95,7 +111,7 @@ static void free_exponents(wr_scaling *s) {
 }
 
 static wr_status equilibrate(const wr_csr *A, wr_scaling *s) {
-  PASS(allocate_exponents(A, s));
+  PASS(wr_comm_agree(wr_csr_comm(A), allocate_exponents(A, s)));
   return wr_equilibrate(A, s->row_exponent, s->column_exponent, NULL);
 }
 
@@ -211,6 +227,11 @@ static wr_status choose(const wr_csr *A, const profile *p, const wr_watch *watch
   int rows = 0, columns = 0;
   if (p->zero > 0 || p->tiny > 0) {
     say_diagonal(p, why, sizeof why);
+    if (A->halo) {
+      s->done = WR_SCALE_EQUILIBRATE;
+      snprintf(s->sentence, sizeof s->sentence, "equilibrated: %s; only one process matches rows to columns", why);
+      return WR_OK;
+    }
     PASS(is_saddle_point(A, p) ? scale_saddle_point(A, p, why, watch, s) : match(A, why, watch, s));
   } else if (p->largest * 0x1p-10 > p->smallest) { /* else rows and columns cannot differ by more */
     PASS(wr_exponent_spread(A, &rows, &columns));
@@ -227,6 +248,7 @@ wr_status wr_scaling_choose(const wr_csr *A, wr_scale scale, const wr_watch *wat
   *s = (wr_scaling){.done = WR_SCALE_NONE};
   if (scale == WR_SCALE_NONE) return WR_OK;
   profile p = profile_of(A);
+  PASS(join_profile(A, &p));
   if (!p.finite || p.largest == 0) return WR_OK;
   s->smallest = p.smallest;
   if (scale == WR_SCALE_AUTO) TRY(choose(A, &p, watch, s));

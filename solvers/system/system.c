@@ -224,8 +224,9 @@ static int keeps_symmetry(const wr_system *s) {
 static wr_status scale_rhs(wr_system *s) {
   const int *exponents = s->scaling.row_exponent;
   int most = INT_MIN;
-  PASS(wr_alloc(&s->rhs, s->n, sizeof *s->rhs, "the right-hand side"));
-  PASS(wr_alloc(&s->row_weight, s->n, sizeof *s->row_weight, "the weights of rows"));
+  wr_status status = wr_alloc(&s->rhs, s->n, sizeof *s->rhs, "the right-hand side");
+  if (status == WR_OK) status = wr_alloc(&s->row_weight, s->n, sizeof *s->row_weight, "the weights of rows");
+  PASS(wr_comm_agree(s->comm, status));
 #pragma omp parallel for schedule(static) reduction(max : most) if (s->n > BLOCK)
   for (int64_t i = 0; i < s->n; i++) {
     int exponent;
@@ -233,7 +234,9 @@ static wr_status scale_rhs(wr_system *s) {
     frexp(s->b[i], &exponent);
     if (exponent + exponents[i] > most) most = exponent + exponents[i];
   }
-  s->rhs_exponent = most == INT_MIN ? 0 : -most;
+  int64_t most_of_all = most;
+  PASS(wr_comm_max_counts(s->comm, &most_of_all, 1));
+  s->rhs_exponent = most_of_all == INT_MIN ? 0 : (int)-most_of_all;
   PASS(wr_system_scale_rows(s, s->b, s->rhs));
 #pragma omp parallel for schedule(static) if (s->n > BLOCK)
   for (int64_t j = 0; j < s->n; j++) {
@@ -274,8 +277,10 @@ static wr_status complete(wr_system *s) {
   int is_scaled = s->scaling.done != WR_SCALE_NONE;
   if (is_scaled) {
     PASS(scale_rhs(s));
-    PASS(copy_matrix(s));
-    s->matrix->symmetric = precond == NULL && keeps_symmetry(s);
+    PASS(wr_comm_agree(s->comm, copy_matrix(s)));
+    int64_t loses_symmetry = precond != NULL || !keeps_symmetry(s);
+    PASS(wr_comm_max_counts(s->comm, &loses_symmetry, 1));
+    s->matrix->symmetric = !loses_symmetry;
   }
   PASS(measure_matrix(s));
   if (precond)
@@ -305,8 +310,8 @@ wr_status wr_system_begin(wr_csr *A, double *b, double *guess, int random, int64
   if (scale < WR_SCALE_AUTO || scale > WR_SCALE_MATCH) TRY(wr_refuse(__func__, "scale is %d", (int)scale));
   if (precond && precond->diagonal == NULL) TRY(wr_refuse(__func__, "precond, %s, is not diagonal", precond->name));
   system->n = A->nrows, system->n_all = wr_csr_all_rows(A), system->comm = wr_csr_comm(A);
-  if (A->halo && (scale != WR_SCALE_NONE || precond))
-    TRY(wr_refuse(__func__, "a system in parts is neither scaled nor divided by a diagonal"));
+  if (A->halo && (scale == WR_SCALE_MATCH || precond))
+    TRY(wr_refuse(__func__, "the rows of a system in parts are not matched, nor its columns divided by a diagonal"));
   if (A->halo == NULL && A->nrows != A->ncols)
     TRY(wr_fail(WR_EINPUT, "a linear system needs a square matrix, not %lld x %lld", (long long)A->nrows,
                 (long long)A->ncols));
@@ -327,7 +332,7 @@ done:
 /* 1 if the device gives what the host does. It rounds to f32 before it scales, which is the same for normal values only.
  * Columns that the preconditioner divides are divided on the host. */
 static int device_serves(const wr_system *s, const wr_env *device) {
-  return device && device->place == WR_CUDA && s->precond == NULL && wr_scaling_is_open(&s->scaling) &&
+  return device && device->place == WR_CUDA && s->comm == NULL && s->precond == NULL && wr_scaling_is_open(&s->scaling) &&
          !(device->type == WR_F32 && s->scaling.smallest < (double)FLT_MIN);
 }
 

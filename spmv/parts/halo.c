@@ -260,7 +260,7 @@ done:
 }
 
 /* The numbers of the halo travel the way back. */
-wr_status wr_halo_sum(const wr_csr *A, double *v) {
+static wr_status join_columns(const wr_csr *A, int takes_largest, double *v) {
   wr_status status = WR_OK;
   wr_halo *h = A->halo;
   wr_comm *comm = h->comm;
@@ -271,7 +271,10 @@ wr_status wr_halo_sum(const wr_csr *A, double *v) {
   for (int r = 0; r < comm->size; r++) counts[r] = h->from[r + 1] - h->from[r];
   TRY(wr_comm_swap(comm, "sums of columns", v + h->own, counts, sizeof *v, &received, counts + comm->size));
   for (int r = 0; r < comm->size; at += counts[comm->size + r], r++)
-    for (int64_t k = 0; k < counts[comm->size + r]; k++) v[h->whole ? k : h->send[h->to[r] + k]] += received[at + k];
+    for (int64_t k = 0; k < counts[comm->size + r]; k++) {
+      double *own = &v[h->whole ? k : h->send[h->to[r] + k]];
+      *own = takes_largest ? fmax(*own, received[at + k]) : *own + received[at + k];
+    }
   TRY(wr_halo_begin(h, v, sizeof *v, v + h->own));
   TRY(wr_halo_end(h));
 done:
@@ -279,3 +282,6 @@ done:
   wr_free(counts);
   return status;
 }
+
+wr_status wr_halo_sum(const wr_csr *A, double *v) { return join_columns(A, 0, v); }
+wr_status wr_halo_max(const wr_csr *A, double *v) { return join_columns(A, 1, v); }

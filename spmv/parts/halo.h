@@ -69,6 +69,7 @@ wr_status wr_halo_extend(const wr_csr *A, const double *x, double **extended);
 /* v[A->ncols] has a number for each column of the part: it becomes the sum of what all parts have for the same column of the
  * whole, added by rank. So sums over the columns of a part become sums over columns of the whole. Collective. WR_ENOMEM */
 wr_status wr_halo_sum(const wr_csr *A, double *v);
+wr_status wr_halo_max(const wr_csr *A, double *v); /* the same with the largest number in place of the sum; no NaNs */
 
 /* Whether all of the matrix, of which A is a part, may be positive definite, or is symmetric, as wr_is_symmetric_positive and
  * wr_is_symmetric say it of one that is whole. Collective. WR_ENOMEM */

@@ -158,7 +158,7 @@ static wr_status fused_many(wr_env *env, const wr_fused_many *f) {
 
 wr_status wr_part_ops_open(wr_env *env, const wr_vecops *of_place) {
   part_ops *own;
-  PASS(wr_alloc(&own, 1, sizeof *own, "the operations of a part"));
+  PASS(wr_alloc_zeroed(&own, 1, sizeof *own, "the operations of a part"));
   own->of_place = of_place, own->ops = *of_place;
   own->ops.fused = fused, own->ops.epilogue = epilogue, own->ops.recast = recast;
   own->ops.epilogue_many = epilogue_many, own->ops.fused_many = fused_many;

@@ -98,6 +98,13 @@ one_sentence 'its rows have ids'
 together 3 2 "$work/none.wrm"
 one_sentence 'none.wrm'
 
+# Scaled as one process scales it: without that it takes over a thousand iterations.
+together 0 3 -q -n 200 -o "$work/x.mtx" gen:jump:n=14
+run 0 bicgstab -q --check "$work/x.mtx" gen:jump:n=14
+together 2 3 -q -n 200 --scale none gen:jump:n=14
+together 0 2 --scale equilibrate gen:stencil:n=8
+says "$out" 'equilibrated'
+
 # What is for one process.
 for options in '--precond auto' '--scale match' '--fallback direct' '--repeat 2' '-k cpu_csr,reference' '-k auto:measure=1' \
   "--save-binary $work/a.wrm" "--check $work/x.mtx" "--report $work/a.html"; do

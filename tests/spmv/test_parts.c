@@ -2,10 +2,12 @@
  * the host, transposing, sums, symmetry, and errors of one part. Numbers are small integers, so that all sums are exact in any
  * order. */
 #define _DEFAULT_SOURCE /* pthread_barrier_t */
+#include <math.h>
 #include <stdlib.h>
 
 #include "config/hash.h"
 #include "config/memory.h"
+#include "solvers/scaling/equilibrate.h"
 #include "spmv/matrix/matrix_facts.h"
 #include "spmv/parts/halo.h"
 #include "spmv/parts/part_rows.h"
@@ -456,6 +458,50 @@ static void test_partition(void) {
       }
 }
 
+/* What one process finds, and how much of it the parts find otherwise. */
+typedef struct scales {
+  scene s;
+  int row[N], column[N], rows, columns;
+} scales;
+
+static void equilibrate(wr_comm *comm, void *context) {
+  scales *c = context;
+  wr_csr *part = NULL;
+  int64_t starts[MOST_PARTS + 1], *wrong = &c->s.wrong[comm->rank];
+  int row[N], column[N], rows = 0, columns = 0;
+  wr_status status = take_rows(comm, &c->s, starts, &part);
+  if (status == WR_OK) status = wr_equilibrate(part, row, column, NULL);
+  if (status == WR_OK) status = wr_exponent_spread(part, &rows, &columns);
+  c->s.status[comm->rank] = status;
+  if (status != WR_OK) return;
+  *wrong = rows != c->rows || columns != c->columns;
+  for (int64_t i = 0; i < part->nrows; i++) *wrong += row[i] != c->row[wr_csr_row_number(part, i)];
+  for (int64_t j = 0; j < part->ncols; j++) *wrong += column[j] != c->column[wr_csr_column_number(part, j)];
+  wr_csr_free(part);
+}
+
+/* Rows and columns that differ by up to 2^40. */
+static void test_equilibrate(void) {
+  for (int form = BAND; form <= ALONE; form++) {
+    scales c = {.s = {.A = whole_matrix((shape)form)}};
+    wr_csr *A = c.s.A;
+    CASE("equilibrating");
+    for (int64_t i = 0; i < N; i++)
+      for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++)
+        A->val[k] = ldexp(A->val[k], (int)(wr_hash(1, (uint64_t)i) % 20 + wr_hash(2, (uint64_t)A->col[k]) % 20));
+    CHECK_OK(wr_equilibrate(A, c.row, c.column, NULL));
+    CHECK_OK(wr_exponent_spread(A, &c.rows, &c.columns));
+    CHECK(c.rows > 10 && c.columns > 10);
+    for (int size = 1; size <= 7; size += 2) {
+      in_parts(size, equilibrate, &c);
+      for (int r = 0; r < size; r++)
+        CHECKF(c.s.status[r] == WR_OK && c.s.wrong[r] == 0, "shape %d, part %d of %d: %lld other exponents", form, r,
+               size, (long long)c.s.wrong[r]);
+    }
+    wr_csr_free(A);
+  }
+}
+
 typedef struct numbers {
   double sum[MOST_PARTS][2], largest[MOST_PARTS];
   int64_t count[MOST_PARTS];
@@ -503,5 +549,6 @@ int main(void) {
   test_symmetry();
   test_transpose();
   test_assemble();
+  test_equilibrate();
   return wr_test_report("test_parts");
 }
