@@ -14,7 +14,10 @@
 #include "spmv/kernel/steps.cuh"
 
 /* What is handed over with each sum: the sums, and behind them a control record. */
-enum { RECORDS = 8, CONTROL = RECORDS - 1, SUM_THREADS = WR_MOST_PEERS * RECORDS, SEND_THREADS = 256 };
+enum { RECORDS = 8, CONTROL = RECORDS - 1, SUM_THREADS = WR_MOST_PEERS * RECORDS };
+
+/* So many blocks on a multiprocessor run at the same time. */
+enum { HALO_THREADS = 256, HALO_BLOCKS = 4 };
 static_assert((int)WR_FUSED_REDUCTIONS < (int)RECORDS, "room for all sums of an operation");
 
 /* Memory of a card that the others write. Part r writes what is at [r]. Exchanges of halos are counted over all halos. */
@@ -31,7 +34,7 @@ typedef struct counts {
   uint32_t done[WR_MOST_PEERS]; /* as in a mailbox, from control records                       */
   unsigned agreed;              /* not 0: a part wants to stop, or has waited in vain          */
   unsigned broken;              /* 1: a kernel has waited in vain, and none waits any more     */
-  unsigned arrived;             /* blocks of the kernel that runs                              */
+  unsigned sent, received;      /* blocks of the exchange that runs that have done so          */
   unsigned long long waited;    /* nanoseconds                                                 */
 } counts;
 
@@ -126,61 +129,57 @@ typedef struct send_work {
   stretch part[WR_MOST_PEERS + 1];
 } send_work;
 
-/* 1 in the last block of a launch that calls it; what the other blocks have written is then visible to the card's kernels, and
- * after wr_peer_release to others'. One thread of each block calls it, behind a __syncthreads. */
-static __device__ inline bool is_last(const parts_view &p) {
+/* 1 in the last block of a launch that arrives at *count. What the other blocks have written is then visible to later kernels of
+ * the card, and after wr_peer_release to those of others. One thread of each block calls it, behind a __syncthreads. */
+static __device__ inline bool is_last(unsigned *count) {
   __threadfence_system();
-  if (wr_arrive(&p.now->arrived) != gridDim.x - 1) return false;
-  p.now->arrived = 0;
+  if (wr_arrive(count) != gridDim.x - 1) return false;
+  *count = 0;
   return true;
 }
 
-/* Block 0 tells all parts how many exchanges this one has done; all blocks wait until the others have done as many. */
+/* 1. Block 0 tells all parts how many exchanges this one has done; all blocks wait until the others have done as many.
+ * 2. Elements go to the others, and behind the last of them the flag.
+ * 3. All blocks wait for the flags of the others, and halo[count] := what has come.
+ * All blocks must run at the same time. */
 template <class T>
-__global__ void __launch_bounds__(SEND_THREADS)
-    send_halo(WR_KERNEL_PARAMETER parts_view p, WR_KERNEL_PARAMETER send_work w, const T *x) {
+__global__ void __launch_bounds__(HALO_THREADS) exchange_halo(WR_KERNEL_PARAMETER parts_view p,
+                                                              WR_KERNEL_PARAMETER send_work w, const T *x, const T *come,
+                                                              T *halo, int64_t count) {
   wr_begin_kernel();
   int t = (int)threadIdx.x, s = 0;
+  int64_t first = blockIdx.x * (int64_t)HALO_THREADS + t, step = gridDim.x * (int64_t)HALO_THREADS;
   uint32_t exchange = p.now->exchange;
-  bool waits = p.now->broken == 0, late = false;
+  uint64_t waiting = 0;
+  const bool waits = p.now->broken == 0 && t < p.size && t != p.rank;
+  bool late = false;
   if (blockIdx.x == 0 && t < p.size) wr_peer_put(&p.box[t]->done[p.rank], exchange);
   __syncthreads();
-  if (waits && t < p.size && t != p.rank && (int32_t)(p.now->done[t] - exchange) < 0)
+  if (waits && (int32_t)(p.now->done[t] - exchange) < 0)
     late = !wr_peer_wait(p.patience, [&] { return (int32_t)(wr_peer_get(&p.box[p.rank]->done[t]) - exchange) >= 0; });
   late = __syncthreads_or(late);
   int64_t total = w.count ? w.part[w.count - 1].end : 0, begin = 0;
-  for (int64_t k = blockIdx.x * (int64_t)SEND_THREADS + t; k < total && !late; k += (int64_t)gridDim.x * SEND_THREADS) {
+  for (int64_t k = first; k < total && !late; k += step) {
     while (k >= w.part[s].end) begin = w.part[s++].end;
     const stretch &part = w.part[s];
     ((T *)part.to)[k - begin] = x[part.list ? part.list[k - begin] : k - begin];
   }
   __syncthreads();
+  if (t == 0 && is_last(&p.now->sent))
+    for (int r = 0; r < p.size; r++)
+      if (r != p.rank) wr_peer_release(&p.box[r]->sent[p.rank], exchange + 1);
+  __syncthreads(); /* the flags are raised before any thread waits */
+  waiting = wr_peer_clock();
+  bool later = false;
+  if (waits && !late)
+    later = !wr_peer_wait(p.patience, [&] { return (int32_t)(wr_peer_acquire(&p.box[p.rank]->sent[t]) - exchange) > 0; });
+  late = __syncthreads_or(late || later);
+  if (t == 0 && blockIdx.x == 0) count_waiting(p, waiting);
+  for (int64_t k = first; k < count; k += step) halo[k] = __ldcg(come + k);
+  __syncthreads();
   if (t != 0) return;
   if (late) give_up(p);
-  if (!is_last(p)) return;
-  for (int r = 0; r < p.size; r++)
-    if (r != p.rank) wr_peer_release(&p.box[r]->sent[p.rank], exchange + 1);
-}
-
-/* halo[count] := what has come from all parts. */
-template <class T>
-__global__ void __launch_bounds__(SEND_THREADS)
-    receive_halo(WR_KERNEL_PARAMETER parts_view p, const T *come, T *halo, int64_t count) {
-  wr_begin_kernel();
-  int r = (int)threadIdx.x;
-  uint32_t exchange = p.now->exchange + 1;
-  uint64_t begin = wr_peer_clock();
-  bool late = false;
-  if (p.now->broken == 0 && r < p.size && r != p.rank)
-    late = !wr_peer_wait(p.patience, [&] { return (int32_t)(wr_peer_acquire(&p.box[p.rank]->sent[r]) - exchange) >= 0; });
-  late = __syncthreads_or(late);
-  for (int64_t k = blockIdx.x * (int64_t)SEND_THREADS + threadIdx.x; k < count; k += (int64_t)gridDim.x * SEND_THREADS)
-    halo[k] = __ldcg(come + k);
-  __syncthreads();
-  if (threadIdx.x != 0) return;
-  if (blockIdx.x == 0) count_waiting(p, begin);
-  if (late) give_up(p);
-  if (is_last(p)) p.now->exchange = exchange;
+  if (is_last(&p.now->received)) p.now->exchange = exchange + 1;
 }
 
 /* ---- Memory that other processes write ---- */
@@ -418,17 +417,18 @@ static send_work plan_send(const wr_peer_halo *h, const wr_vec *x, const wr_vec 
   return w;
 }
 
-static unsigned grid_for(const wr_env *env, int64_t elements) {
-  return wr_cuda_grid(env, (elements + SEND_THREADS - 1) / SEND_THREADS, 4);
-}
-
 template <class T>
 static wr_status exchange(wr_peer_halo *h, wr_env *env, const T *x, const send_work &w, T *halo) {
   const parts_view &view = h->peers->view;
-  int64_t sends = w.count ? w.part[w.count - 1].end : 0, count = h->halo->count;
-  const T *come = (const T *)h->come[view.rank];
-  PASS(WR_LAUNCH_EARLY(env, (send_halo<T>), grid_for(env, sends), SEND_THREADS, 0, view, w, x));
-  return WR_LAUNCH_EARLY(env, (receive_halo<T>), grid_for(env, count), SEND_THREADS, 0, view, come, halo, count);
+  int64_t count = h->halo->count;
+#ifdef WR_SIMT
+  unsigned grid = 1; /* blocks run one after another */
+#else
+  int64_t sends = w.count ? w.part[w.count - 1].end : 0;
+  unsigned grid = wr_cuda_grid(env, ((sends > count ? sends : count) + HALO_THREADS - 1) / HALO_THREADS, HALO_BLOCKS);
+#endif
+  return WR_LAUNCH_EARLY(env, (exchange_halo<T>), grid, HALO_THREADS, 0, view, w, x, (const T *)h->come[view.rank], halo,
+                         count);
 }
 
 extern "C" wr_status wr_peer_halo_exchange(wr_peer_halo *h, wr_env *env, const wr_vec *x, wr_vec *wide) {

@@ -169,7 +169,7 @@ static wr_status allocate(wr_comm *comm, const int64_t *starts, wr_csr *A) {
 static wr_status choose_whole(wr_halo *h) {
   int64_t needed = h->count;
   PASS(wr_comm_sum_counts(h->comm, &needed, 1));
-  h->whole = h->n_all <= WR_MAX_INDEX && needed > (h->comm->size - 1) * h->n_all / 2;
+  h->whole = h->n_all <= WR_MAX_INDEX && needed > (h->comm->size - 1) * h->n_all / 8 * 7;
   return WR_OK;
 }
 
