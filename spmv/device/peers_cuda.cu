@@ -129,10 +129,8 @@ typedef struct send_work {
   stretch part[WR_MOST_PEERS + 1];
 } send_work;
 
-/* 1 in the last block of a launch that arrives at *count. What the other blocks have written is then visible to later kernels of
- * the card, and after wr_peer_release to those of others. One thread of each block calls it, behind a __syncthreads. */
+/* 1 in the last block of a launch that arrives at *count. One thread of each block calls it, behind a __syncthreads. */
 static __device__ inline bool is_last(unsigned *count) {
-  __threadfence_system();
   if (wr_arrive(count) != gridDim.x - 1) return false;
   *count = 0;
   return true;
@@ -165,6 +163,7 @@ __global__ void __launch_bounds__(HALO_THREADS) exchange_halo(WR_KERNEL_PARAMETE
     ((T *)part.to)[k - begin] = x[part.list ? part.list[k - begin] : k - begin];
   }
   __syncthreads();
+  if (t == 0) __threadfence_system(); /* what the block has written is with the others before their flags are */
   if (t == 0 && is_last(&p.now->sent))
     for (int r = 0; r < p.size; r++)
       if (r != p.rank) wr_peer_release(&p.box[r]->sent[p.rank], exchange + 1);

@@ -63,7 +63,7 @@ __device__ inline bool wr_peer_read(const wr_peer_record *record, uint32_t round
 __device__ inline void wr_peer_release(uint32_t *count, uint32_t value) {
 #if !defined(WR_SIMT) && defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 700
   uint64_t at = __cvta_generic_to_global(count);
-  asm volatile("fence.acq_rel.sys;\n\tst.release.sys.global.u32 [%0], %1;" : : "l"(at), "r"(value) : "memory");
+  asm volatile("fence.acq_rel.sys;\n\tst.relaxed.sys.global.u32 [%0], %1;" : : "l"(at), "r"(value) : "memory");
 #else
   __threadfence();
   *(volatile uint32_t *)count = value;
