@@ -18,6 +18,14 @@ enum { RECORDS = 8, CONTROL = RECORDS - 1, SUM_THREADS = WR_MOST_PEERS * RECORDS
 
 /* So many blocks on a multiprocessor run at the same time. */
 enum { HALO_THREADS = 256, HALO_BLOCKS = 4 };
+
+/* Elements of a halo up to which each travels as a record, in twice the bytes: 10 us at 320 GB/s. Kernels on the CPU have small
+ * halos, and take both ways. */
+#ifdef WR_SIMT
+enum { MOST_RECORDS = 100 };
+#else
+enum { MOST_RECORDS = 200000 };
+#endif
 static_assert((int)WR_FUSED_REDUCTIONS < (int)RECORDS, "room for all sums of an operation");
 
 /* Memory of a card that the others write. Part r writes what is at [r]. Exchanges of halos are counted over all halos. */
@@ -121,13 +129,20 @@ __global__ void __launch_bounds__(SUM_THREADS)
 typedef struct stretch {
   void *to;
   const int32_t *list;
-  int64_t end; /* the elements of all stretches up to this one */
+  int64_t end; /* the elements of all stretches up to this one            */
+  int stays;   /* 1: `to` is this part's own x, of elements, never records */
 } stretch;
 
 typedef struct send_work {
   int count;
   stretch part[WR_MOST_PEERS + 1];
 } send_work;
+
+/* Elements as bits of a record. */
+static __device__ inline uint64_t bits_of(double value) { return (uint64_t)__double_as_longlong(value); }
+static __device__ inline uint64_t bits_of(float value) { return (uint64_t)__float_as_uint(value); }
+static __device__ inline void from_bits(uint64_t bits, double *value) { *value = __longlong_as_double((long long)bits); }
+static __device__ inline void from_bits(uint64_t bits, float *value) { *value = __uint_as_float((unsigned)bits); }
 
 /* 1 in the last block of a launch that arrives at *count. One thread of each block calls it, behind a __syncthreads. */
 static __device__ inline bool is_last(unsigned *count) {
@@ -136,49 +151,92 @@ static __device__ inline bool is_last(unsigned *count) {
   return true;
 }
 
-/* 1. Block 0 tells all parts how many exchanges this one has done; all blocks wait until the others have done as many.
- * 2. Elements go to the others, and behind the last of them the flag.
- * 3. All blocks wait for the flags of the others, and halo[count] := what has come.
- * All blocks must run at the same time. */
+/* Waits, unless the part goes on without the others, until each other part has done `wanted` exchanges; says how many this one
+ * has done. By all threads of a block. false: in vain. */
+static __device__ inline bool wait_for_room(const parts_view &p, uint32_t exchange, uint32_t wanted) {
+  int t = (int)threadIdx.x;
+  bool late = false;
+  if (blockIdx.x == 0 && t < p.size) wr_peer_put(&p.box[t]->done[p.rank], exchange);
+  __syncthreads();
+  if (p.now->broken == 0 && t < p.size && t != p.rank && (int32_t)(p.now->done[t] - wanted) < 0)
+    late = !wr_peer_wait(p.patience, [&] { return (int32_t)(wr_peer_get(&p.box[p.rank]->done[t]) - wanted) >= 0; });
+  return !__syncthreads_or(late);
+}
+
+/* Elements go to the other parts, as records of this round where round is not 0. */
+template <class T>
+static __device__ inline void send_elements(const send_work &w, const T *x, int64_t first, int64_t step, uint32_t round) {
+  int64_t total = w.count ? w.part[w.count - 1].end : 0, begin = 0;
+  int s = 0;
+  for (int64_t k = first; k < total; k += step) {
+    while (k >= w.part[s].end) begin = w.part[s++].end;
+    const stretch &part = w.part[s];
+    T value = x[part.list ? part.list[k - begin] : k - begin];
+    if (round != 0 && !part.stays)
+      wr_peer_post((wr_peer_record *)part.to + k - begin, bits_of(value), round);
+    else
+      ((T *)part.to)[k - begin] = value;
+  }
+}
+
+/* Ends an exchange: one thread of each block, behind a __syncthreads. */
+static __device__ inline void end_exchange(const parts_view &p, bool late, uint32_t exchange) {
+  if (late) give_up(p);
+  if (is_last(&p.now->received)) p.now->exchange = exchange + 1;
+}
+
+/* A halo of many elements: they go to the others, and behind the last of them a flag; then halo[count] := what has come. All
+ * blocks must run at the same time. */
 template <class T>
 __global__ void __launch_bounds__(HALO_THREADS) exchange_halo(WR_KERNEL_PARAMETER parts_view p,
                                                               WR_KERNEL_PARAMETER send_work w, const T *x, const T *come,
                                                               T *halo, int64_t count) {
   wr_begin_kernel();
-  int t = (int)threadIdx.x, s = 0;
+  int t = (int)threadIdx.x;
   int64_t first = blockIdx.x * (int64_t)HALO_THREADS + t, step = gridDim.x * (int64_t)HALO_THREADS;
   uint32_t exchange = p.now->exchange;
-  uint64_t waiting = 0;
-  const bool waits = p.now->broken == 0 && t < p.size && t != p.rank;
-  bool late = false;
-  if (blockIdx.x == 0 && t < p.size) wr_peer_put(&p.box[t]->done[p.rank], exchange);
-  __syncthreads();
-  if (waits && (int32_t)(p.now->done[t] - exchange) < 0)
-    late = !wr_peer_wait(p.patience, [&] { return (int32_t)(wr_peer_get(&p.box[p.rank]->done[t]) - exchange) >= 0; });
-  late = __syncthreads_or(late);
-  int64_t total = w.count ? w.part[w.count - 1].end : 0, begin = 0;
-  for (int64_t k = first; k < total && !late; k += step) {
-    while (k >= w.part[s].end) begin = w.part[s++].end;
-    const stretch &part = w.part[s];
-    ((T *)part.to)[k - begin] = x[part.list ? part.list[k - begin] : k - begin];
-  }
+  bool late = !wait_for_room(p, exchange, exchange);
+  if (!late) send_elements(w, x, first, step, 0);
   __syncthreads();
   if (t == 0) __threadfence_system(); /* what the block has written is with the others before their flags are */
   if (t == 0 && is_last(&p.now->sent))
     for (int r = 0; r < p.size; r++)
       if (r != p.rank) wr_peer_release(&p.box[r]->sent[p.rank], exchange + 1);
   __syncthreads(); /* the flags are raised before any thread waits */
-  waiting = wr_peer_clock();
-  bool later = false;
-  if (waits && !late)
-    later = !wr_peer_wait(p.patience, [&] { return (int32_t)(wr_peer_acquire(&p.box[p.rank]->sent[t]) - exchange) > 0; });
-  late = __syncthreads_or(late || later);
-  if (t == 0 && blockIdx.x == 0) count_waiting(p, waiting);
+  uint64_t begin = wr_peer_clock();
+  if (!late && p.now->broken == 0 && t < p.size && t != p.rank)
+    late = !wr_peer_wait(p.patience, [&] { return (int32_t)(wr_peer_acquire(&p.box[p.rank]->sent[t]) - exchange) > 0; });
+  late = __syncthreads_or(late);
+  if (t == 0 && blockIdx.x == 0) count_waiting(p, begin);
   for (int64_t k = first; k < count; k += step) halo[k] = __ldcg(come + k);
   __syncthreads();
-  if (t != 0) return;
-  if (late) give_up(p);
-  if (is_last(&p.now->received)) p.now->exchange = exchange + 1;
+  if (t == 0) end_exchange(p, late, exchange);
+}
+
+/* A halo of few elements: each travels as a record, and a thread waits for its own, without flags and fences. Of two buffers one
+ * is for even exchanges: it is free once the other parts have done the exchange before the last. */
+template <class T>
+__global__ void __launch_bounds__(HALO_THREADS) exchange_records(WR_KERNEL_PARAMETER parts_view p,
+                                                                 WR_KERNEL_PARAMETER send_work even,
+                                                                 WR_KERNEL_PARAMETER send_work odd, const T *x,
+                                                                 const wr_peer_record *come, T *halo, int64_t count) {
+  wr_begin_kernel();
+  int64_t first = blockIdx.x * (int64_t)HALO_THREADS + threadIdx.x, step = gridDim.x * (int64_t)HALO_THREADS;
+  uint32_t exchange = p.now->exchange, round = exchange + 1;
+  bool late = !wait_for_room(p, exchange, exchange - 1);
+  if (!late) send_elements(exchange % 2 ? odd : even, x, first, step, round);
+  __syncthreads();
+  uint64_t begin = wr_peer_clock();
+  const wr_peer_record *records = come + exchange % 2 * count;
+  for (int64_t k = first; k < count && !late && p.now->broken == 0; k += step) {
+    uint64_t bits = 0;
+    late = !wr_peer_wait(p.patience, [&] { return wr_peer_read(&records[k], round, &bits); });
+    from_bits(bits, &halo[k]);
+  }
+  late = __syncthreads_or(late);
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) count_waiting(p, begin);
+  end_exchange(p, late, exchange);
 }
 
 /* ---- Memory that other processes write ---- */
@@ -347,20 +405,28 @@ extern "C" wr_status wr_peers_count_waiting(wr_peers *peers, wr_env *env) {
 struct wr_peer_halo {
   wr_peers *peers;
   const wr_halo *halo;
-  void *come[WR_MOST_PEERS]; /* the buffer of each part, [count of its halo]   */
-  void *to[WR_MOST_PEERS];   /* where in them the elements of this part belong */
-  int32_t *send;             /* [halo->to[size]] on the device, or NULL        */
+  void *come[WR_MOST_PEERS];       /* the buffer of each part: [count] of its halo, or [2][count] records */
+  int64_t at[WR_MOST_PEERS];       /* where in them the elements of this part belong ...                  */
+  int64_t counts[WR_MOST_PEERS];   /* ... and the count of each part                                      */
+  int uses_records;
+  int32_t *send;                   /* [halo->to[size]] on the device, or NULL                             */
 };
 
-/* h->to: each part says where it wants the elements of each other. */
-static wr_status find_places(wr_peer_halo *h, int64_t size) {
+/* Each part says how many elements its halo has, and where it wants those of each other. All use records if none has many. */
+static wr_status find_places(wr_peer_halo *h) {
   wr_status status;
   wr_comm *comm = h->peers->comm;
-  int64_t places[WR_MOST_PEERS] = {}, *all = NULL;
-  for (int r = 0; r < comm->size; r++) places[r] = h->halo->from[r];
-  TRY(wr_comm_agree(comm, wr_alloc(&all, comm->size * (int64_t)WR_MOST_PEERS, sizeof *all, "places of halos")));
-  TRY(comm->ops->gather(comm, "places of halos", places, sizeof places, all));
-  for (int r = 0; r < comm->size; r++) h->to[r] = (char *)h->come[r] + all[r * WR_MOST_PEERS + comm->rank] * size;
+  int64_t mine[WR_MOST_PEERS + 1] = {}, *all = NULL, most = 0;
+  const int width = WR_MOST_PEERS + 1;
+  for (int r = 0; r < comm->size; r++) mine[r] = h->halo->from[r];
+  mine[WR_MOST_PEERS] = h->halo->count;
+  TRY(wr_comm_agree(comm, wr_alloc(&all, comm->size * (int64_t)width, sizeof *all, "places of halos")));
+  TRY(comm->ops->gather(comm, "places of halos", mine, sizeof mine, all));
+  for (int r = 0; r < comm->size; r++) {
+    h->at[r] = all[r * width + comm->rank], h->counts[r] = all[r * width + WR_MOST_PEERS];
+    most = h->counts[r] > most ? h->counts[r] : most;
+  }
+  h->uses_records = most <= MOST_RECORDS;
 done:
   wr_free(all);
   return status;
@@ -369,7 +435,7 @@ done:
 extern "C" wr_status wr_peer_halo_open(wr_peers *peers, wr_env *env, const wr_halo *halo, wr_peer_halo **out) {
   wr_status status;
   wr_peer_halo *h = NULL;
-  int64_t size = wr_type_bytes(env->type);
+  int64_t size = wr_type_bytes(env->type), bytes;
   int64_t listed = halo->whole ? 0 : halo->to[peers->comm->size];
   *out = NULL;
   status = wr_alloc_zeroed(&h, 1, sizeof *h, "the halo");
@@ -379,8 +445,9 @@ extern "C" wr_status wr_peer_halo_open(wr_peers *peers, wr_env *env, const wr_ha
   }
   TRY(wr_comm_agree(peers->comm, status));
   h->peers = peers, h->halo = halo;
-  TRY(share(peers, env, wr_device_bytes(halo->count, (size_t)size), "the halo", h->come));
-  TRY(find_places(h, size));
+  TRY(find_places(h));
+  bytes = h->uses_records ? 2 * halo->count * (int64_t)sizeof(wr_peer_record) : halo->count * size;
+  TRY(share(peers, env, bytes > 0 ? bytes : 1, "the halo", h->come));
   *out = h, h = NULL;
 done:
   wr_peer_halo_close(h);
@@ -396,29 +463,36 @@ extern "C" void wr_peer_halo_close(wr_peer_halo *h) {
   wr_free(h);
 }
 
-static void add_stretch(send_work *w, void *to, const int32_t *list, int64_t count) {
+static void add_stretch(send_work *w, void *to, const int32_t *list, int64_t count, int stays) {
   if (count <= 0) return;
   int64_t before = w->count ? w->part[w->count - 1].end : 0;
-  w->part[w->count++] = {to, list, before + count};
+  w->part[w->count++] = {to, list, before + count, stays};
 }
 
-static send_work plan_send(const wr_peer_halo *h, const wr_vec *x, const wr_vec *wide) {
+/* parity: of the exchange, where records are used. */
+static send_work plan_send(const wr_peer_halo *h, const wr_vec *x, const wr_vec *wide, int parity) {
   const wr_halo *halo = h->halo;
+  int64_t size = h->uses_records ? (int64_t)sizeof(wr_peer_record) : wr_type_bytes(x->type);
   send_work w = {};
   for (int r = 0; r < h->peers->comm->size; r++) {
+    char *to = (char *)h->come[r] + (parity * h->counts[r] + h->at[r]) * size;
     if (r == h->peers->comm->rank) continue;
     if (halo->whole)
-      add_stretch(&w, h->to[r], NULL, halo->own);
+      add_stretch(&w, to, NULL, halo->own, 0);
     else
-      add_stretch(&w, h->to[r], h->send + halo->to[r], halo->to[r + 1] - halo->to[r]);
+      add_stretch(&w, to, h->send + halo->to[r], halo->to[r + 1] - halo->to[r], 0);
   }
-  if (wide->data != x->data) add_stretch(&w, wide->data, NULL, halo->own);
+  if (wide->data != x->data) add_stretch(&w, wide->data, NULL, halo->own, 1);
   return w;
 }
 
 template <class T>
-static wr_status exchange(wr_peer_halo *h, wr_env *env, const T *x, const send_work &w, T *halo) {
+static wr_status exchange(wr_peer_halo *h, wr_env *env, const wr_vec *x, const wr_vec *wide) {
   const parts_view &view = h->peers->view;
+  const send_work w = plan_send(h, x, wide, 0);
+  const T *from = (const T *)x->data;
+  T *halo = (T *)wide->data + h->halo->own;
+  void *come = h->come[view.rank];
   int64_t count = h->halo->count;
 #ifdef WR_SIMT
   unsigned grid = 1; /* blocks run one after another */
@@ -426,14 +500,14 @@ static wr_status exchange(wr_peer_halo *h, wr_env *env, const T *x, const send_w
   int64_t sends = w.count ? w.part[w.count - 1].end : 0;
   unsigned grid = wr_cuda_grid(env, ((sends > count ? sends : count) + HALO_THREADS - 1) / HALO_THREADS, HALO_BLOCKS);
 #endif
-  return WR_LAUNCH_EARLY(env, (exchange_halo<T>), grid, HALO_THREADS, 0, view, w, x, (const T *)h->come[view.rank], halo,
-                         count);
+  if (h->uses_records)
+    return WR_LAUNCH_EARLY(env, (exchange_records<T>), grid, HALO_THREADS, 0, view, w, plan_send(h, x, wide, 1), from,
+                           (const wr_peer_record *)come, halo, count);
+  return WR_LAUNCH_EARLY(env, (exchange_halo<T>), grid, HALO_THREADS, 0, view, w, from, (const T *)come, halo, count);
 }
 
 extern "C" wr_status wr_peer_halo_exchange(wr_peer_halo *h, wr_env *env, const wr_vec *x, wr_vec *wide) {
   PASS(wr_cuda_enter_now(env));
-  send_work w = plan_send(h, x, wide);
   wide->writes++;
-  if (env->type == WR_F32) return exchange(h, env, (const float *)x->data, w, (float *)wide->data + h->halo->own);
-  return exchange(h, env, (const double *)x->data, w, (double *)wide->data + h->halo->own);
+  return env->type == WR_F32 ? exchange<float>(h, env, x, wide) : exchange<double>(h, env, x, wide);
 }
