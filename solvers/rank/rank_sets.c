@@ -99,7 +99,7 @@ typedef struct batch {
   wr_vec one;      /* [n] a column                                                                                    */
   wr_vec scale;    /* [n] 1 / out-degree, as of pagerank.h                                                            */
   wr_vec lengths;  /* [n] by x: links into a page, with weights out of it, too, times what makes x its rank           */
-  wr_vec rows, values, sums; /* of wr_epilogue_many                                                                   */
+  wr_vec rows, values, sums, marks; /* of wr_epilogue_many; marks on a device alone                                   */
   wr_vec reach;    /* [1] the sum of lengths and a column                                                             */
   double *row_of, *value_of; /* [WR_MAX_COLUMNS * room] rows and values                                               */
   double sum[WR_COLUMN_SUMS]; /* sums, as of the last check                                                           */
@@ -118,7 +118,7 @@ typedef struct batch {
 
 static void close_batch(batch *b) {
   wr_vec *const vectors[] = {&b->x[0], &b->x[1], &b->one, &b->scale, &b->lengths, &b->rows, &b->values, &b->sums,
-                             &b->reach};
+                             &b->marks, &b->reach};
   void *const arrays[] = {b->row_of, b->value_of, b->place, b->by_row, b->by_page, b->node, b->score, b->jumps};
   for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) b->env->ops->release(b->env, vectors[v]);
   for (size_t a = 0; a < sizeof arrays / sizeof *arrays; a++) wr_free(arrays[a]);
@@ -126,15 +126,17 @@ static void close_batch(batch *b) {
   wr_graph_free(&b->plain);
 }
 
-/* An epilogue of `columns` columns from `first` on. */
-static wr_epilogue_many epilogue_of(const batch *b, int columns, int first) {
-  return (wr_epilogue_many){.columns = columns,
-                            .first = first,
+/* The epilogue whose y is x[k]. */
+static wr_epilogue_many epilogue_of(batch *b, int k) {
+  return (wr_epilogue_many){.columns = b->used,
+                            .y = &b->x[k],
+                            .ldy = b->width,
                             .scale = &b->scale,
                             .room = b->room,
                             .rows = &b->rows,
                             .values = &b->values,
-                            .sums = (wr_vec *)&b->sums};
+                            .sums = &b->sums,
+                            .marks = b->marks.id ? &b->marks : NULL};
 }
 
 /* lengths: the links of the matrix as parsed, so that the flow may be on a device alone. */
@@ -193,6 +195,7 @@ static wr_status open_batch(batch *b) {
   PASS(ops->alloc(b->env, WR_MAX_COLUMNS * b->room, WR_F64, "teleport sets", &b->rows));
   PASS(ops->alloc(b->env, WR_MAX_COLUMNS * b->room, WR_F64, "teleport sets", &b->values));
   PASS(ops->alloc(b->env, WR_COLUMN_SUMS, WR_F64, "sums of columns", &b->sums));
+  if (b->env->place == WR_CUDA) PASS(ops->alloc(b->env, n / 8 + 1, WR_F64, "marks of rows", &b->marks));
   PASS(ops->alloc(b->env, 1, WR_F64, "a sum", &b->reach));
   PASS(wr_alloc(&b->row_of, WR_MAX_COLUMNS * b->room, sizeof *b->row_of, "teleport sets"));
   PASS(wr_alloc_zeroed(&b->value_of, WR_MAX_COLUMNS * b->room, sizeof *b->value_of, "teleport sets"));
@@ -226,17 +229,7 @@ static void load_set(batch *b, int c, int64_t set) {
   for (int64_t k = count; k < b->room; k++) row[k] = -1, value[k] = 0;
 }
 
-/* Column c of x[now] := its teleport vector, scaled. */
-static wr_status start_column(batch *b, int c) {
-  const wr_vecops *ops = b->env->ops;
-  wr_epilogue_many e = epilogue_of(b, 1, c);
-  e.y = &b->one, e.ldy = 1, e.plus = 1;
-  PASS(ops->fill(b->env, &b->one, 0));
-  PASS(ops->epilogue_many(b->env, &e));
-  return ops->copy_column(b->env, &b->one, 1, 0, &b->x[b->now], b->width, c);
-}
-
-/* Gives columns without a set the next ones. */
+/* Gives columns without a set, which are 0, the next ones: each begins at its teleport vector, scaled. */
 static wr_status fill_columns(batch *b) {
   const wr_vecops *ops = b->env->ops;
   int is_new[WR_MAX_COLUMNS] = {0}, any = 0;
@@ -245,8 +238,10 @@ static wr_status fill_columns(batch *b) {
   if (!any) return WR_OK;
   PASS(ops->upload(b->env, &b->rows, b->row_of));
   PASS(ops->upload(b->env, &b->values, b->value_of));
+  wr_epilogue_many e = epilogue_of(b, b->now);
+  e.plus = 1;
   for (int c = 0; c < b->used; c++)
-    if (is_new[c]) PASS(start_column(b, c));
+    if (is_new[c]) PASS(ops->start_column(b->env, &e, c));
   return WR_OK;
 }
 
@@ -265,7 +260,7 @@ static wr_status narrow(batch *b) {
     load_set(b, c, moved.set);
     b->at[c] = moved, b->at[last].set = -1;
     b->sum[c] = b->sum[last], b->sum[WR_MAX_COLUMNS + c] = b->sum[WR_MAX_COLUMNS + last];
-    PASS(ops->copy_column(b->env, &b->x[b->now], b->width, last, &b->one, 1, 0));
+    PASS(ops->move_column(b->env, &b->x[b->now], b->width, last, &b->one));
     PASS(ops->copy_column(b->env, &b->one, 1, 0, &b->x[b->now], b->width, c));
   }
   if (b->used == before || b->used == 0) return WR_OK;
@@ -279,11 +274,10 @@ static wr_status narrow(batch *b) {
 static wr_status sweep(batch *b, int measures) {
   double d = b->o.damping;
   wr_vec *x = &b->x[b->now], *y = &b->x[1 - b->now];
-  wr_epilogue_many e = epilogue_of(b, b->used, 0);
-  e.y = y, e.ldy = e.ldx = b->width, e.x = measures ? x : NULL, e.times = d, e.plus = 1 - d;
+  wr_epilogue_many e = epilogue_of(b, 1 - b->now);
+  e.ldx = b->width, e.x = measures ? x : NULL, e.times = d, e.plus = 1 - d;
   PASS(wr_plan_apply_many(b->plan, &(wr_apply_many){.columns = b->used, .alpha = d, .x = x, .y = y, .ldx = b->width,
-                                                    .ldy = b->width}));
-  PASS(b->env->ops->epilogue_many(b->env, &e));
+                                                    .ldy = b->width, .ranks = &e}));
   b->now = 1 - b->now, b->facts->multiplies++;
   return WR_OK;
 }
@@ -368,11 +362,11 @@ done:
   return status;
 }
 
-/* The bound on the error of column c, which is copied to `one`. */
+/* The bound on the error of column c, which is moved to `one`. */
 static wr_status find_bound(batch *b, int c, double change, double *bound) {
   const wr_vecops *ops = b->env->ops;
   double reach, unit = wr_plan_get_info(b->plan)->sum_unit, rate = b->o.damping / (1 - b->o.damping);
-  PASS(ops->copy_column(b->env, &b->x[b->now], b->width, c, &b->one, 1, 0));
+  PASS(ops->move_column(b->env, &b->x[b->now], b->width, c, &b->one));
   wr_fused f = {.in = {&b->one, &b->lengths}, .reduce = {{WR_DOT, &b->one, &b->lengths, {&b->reach, 0}}}};
   PASS(ops->fused(b->env, &f));
   PASS(ops->download(b->env, &b->reach, &reach));

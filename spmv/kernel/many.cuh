@@ -5,8 +5,11 @@
 #define WR_MANY_CUH
 
 #include "spmv/device/apply.h"
+#include "spmv/device/columns.h"
+#include "spmv/device/fused_many.h"
 #include "spmv/kernel/epilogue.cuh"
 #include "spmv/kernel/stream.cuh"
+#include "spmv/kernel/warp.cuh"
 
 /* A kernel parameter. */
 template <typename T>
@@ -40,6 +43,152 @@ __device__ inline void wr_many_store(const wr_many<T> &c, int64_t i, int column,
 #pragma unroll
   for (int v = 0; v < V; v++)
     if (column + v < c.columns) y[v] = result.at[v];
+}
+
+/* ---- What follows a multiply (wr_apply_many), in its pass ---- */
+
+enum wr_many_follows { WR_FOLLOWS_NOTHING, WR_FOLLOWS_SUMS, WR_FOLLOWS_RANKS };
+enum { WR_FOLLOW_SUMS = 2 }; /* of a column: (y, z) and (y, y), or change and mass */
+
+/* A kernel parameter. */
+template <typename T>
+struct wr_many_follow {
+  const T *z;           /* SUMS: [nrows][ldy]. RANKS: X, [nrows][ldx], or NULL */
+  const T *scale;       /* RANKS: [nrows], NULL: it is compact                 */
+  const void *divisors; /* [nrows] of divisor_bytes each                       */
+  int divisor_bytes;
+  const uint8_t *marks; /* RANKS: [nrows]; bit c: Y(i, c) has a jump           */
+  double *partial;      /* [WR_FOLLOW_SUMS * WR_MAX_COLUMNS][parts]            */
+  unsigned parts;       /* blocks of all kernels of the multiply               */
+};
+
+/* 1 / out-degree of a row and what undoes it, for a compact scale without a division. */
+template <typename T>
+struct wr_rank_scale {
+  T by;
+  double over;
+  bool divides; /* undone by a division */
+};
+
+template <typename T>
+__device__ inline wr_rank_scale<T> wr_rank_scale_of(const T *scale, const void *divisors, int bytes, int64_t i) {
+  if (scale) return {scale[i], (double)scale[i], true};
+  uint32_t divisor = wr_divisor(divisors, bytes, i);
+  return {wr_reciprocal_of<T>(divisor, bytes), (double)divisor, false};
+}
+
+/* An element of Y behind its jump: it is scaled, or part of the mass, and its distance from x, part of the change. */
+template <typename T>
+__device__ inline void wr_rank_finish(const wr_rank_scale<T> &scale, T &y, T x, double &change, double &mass) {
+  if (scale.by != 0)
+    y = (T)((double)y * (double)scale.by);
+  else
+    mass += (double)y;
+  double moved = fabs((double)y - (double)x);
+  change += scale.by == 0 ? moved : scale.divides ? moved / scale.over : moved * scale.over;
+}
+
+/* The same as wr_many_store where all columns are there (c.whole), and what follows. sum: of the thread, by column. */
+template <wr_many_follows FOLLOWS, int V, typename T>
+__device__ inline void wr_many_finish(const wr_many<T> &c, const wr_many_follow<T> &f, int64_t i, int column,
+                                      const double (&product)[V], double (&sum)[WR_FOLLOW_SUMS][V]) {
+  T *at = c.y + i * c.ldy + column;
+  wr_pack<T, V> y, z = {};
+  if constexpr (FOLLOWS == WR_FOLLOWS_SUMS) {
+    z = wr_load<T, V>(f.z + i * c.ldy + column, 0);
+#pragma unroll
+    for (int v = 0; v < V; v++) {
+      y.at[v] = (T)wr_finish_beta(c.alpha, c.beta, at, v, product[v]);
+      sum[0][v] += (double)y.at[v] * (double)z.at[v], sum[1][v] += (double)y.at[v] * (double)y.at[v];
+    }
+  } else {
+    unsigned marks = (unsigned)f.marks[i] >> column;
+    wr_rank_scale<T> scale = wr_rank_scale_of<T>(f.scale, f.divisors, f.divisor_bytes, i);
+    if (f.z) z = wr_load<T, V>(f.z + i * c.ldx + column, 0);
+#pragma unroll
+    for (int v = 0; v < V; v++) {
+      y.at[v] = (T)wr_finish_beta(c.alpha, marks >> v & 1, at, v, product[v]);
+      wr_rank_finish(scale, y.at[v], z.at[v], sum[0][v], sum[1][v]);
+    }
+  }
+  wr_store(at, 0, y);
+}
+
+/* partial[(s * WR_MAX_COLUMNS + column) * parts + part] := the block's sums, always in the same order: those of a warp, then
+ * the warps. each: neighbouring lanes that have all columns, V of them each. Every thread of the block. */
+template <int THREADS, int V>
+__device__ inline void wr_many_sums_leave(int each, double (&sum)[WR_FOLLOW_SUMS][V], double *partial, int64_t parts,
+                                          int64_t part) {
+  constexpr int WARPS = THREADS / WR_WARP;
+  static_assert(WR_FOLLOW_SUMS * WR_MAX_COLUMNS <= THREADS, "a thread for each sum");
+  WR_SHARED(double, of_warp, WR_FOLLOW_SUMS *WARPS *WR_MAX_COLUMNS); /* [sum][warp][column] */
+  int lane = threadIdx.x % WR_WARP, warp = threadIdx.x / WR_WARP;
+#pragma unroll
+  for (int s = 0; s < WR_FOLLOW_SUMS; s++)
+#pragma unroll
+    for (int v = 0; v < V; v++) {
+      for (int distance = WR_WARP / 2; distance >= each; distance /= 2)
+        sum[s][v] += __shfl_xor_sync((unsigned)WR_FULL_MASK, sum[s][v], distance);
+      if (lane < each) of_warp[(s * WARPS + warp) * WR_MAX_COLUMNS + lane * V + v] = sum[s][v];
+    }
+  __syncthreads();
+  int s = (int)threadIdx.x / WR_MAX_COLUMNS, column = (int)threadIdx.x % WR_MAX_COLUMNS;
+  if (s >= WR_FOLLOW_SUMS || column >= each * V) return;
+  double total = 0;
+  for (int w = 0; w < WARPS; w++) total += of_warp[(s * WARPS + w) * WR_MAX_COLUMNS + column];
+  partial[(int64_t)(s * WR_MAX_COLUMNS + column) * parts + part] = total;
+}
+
+/* z if the sums of a request are (y, z) and perhaps (y, y), else NULL. */
+inline const wr_vec *wr_many_sums_factor(const wr_apply_many *r) {
+  const wr_fused_many *f = r->sums;
+  if (f == NULL || f->ld != r->ldy || f->sum[0].u == NULL || f->sum[0].is_scaled || f->sum[1].is_scaled) return NULL;
+  const wr_many_sum *first = &f->sum[0], *second = &f->sum[1];
+  if (second->u && (second->u != r->y || second->z != r->y)) return NULL;
+  const wr_vec *z = first->u == r->y ? first->z : first->z == r->y ? first->u : NULL;
+  return z == r->y ? NULL : z;
+}
+
+/* What of a request with these parameters a kernel can do in its pass. */
+template <typename T>
+inline wr_many_follows wr_many_follows_of(const wr_apply_many *r, const wr_many<T> &c) {
+  if (!c.whole) return WR_FOLLOWS_NOTHING;
+  if (wr_many_sums_factor(r)) return WR_FOLLOWS_SUMS;
+  return r->ranks && r->ranks->marks && r->beta == 0 ? WR_FOLLOWS_RANKS : WR_FOLLOWS_NOTHING;
+}
+
+/* The kernel parameter, and what precedes the multiply. parts: blocks of all its kernels. */
+template <typename T>
+inline wr_status wr_many_follow_begin(wr_env *env, const wr_apply_many *r, wr_many_follows follows, unsigned parts,
+                                      wr_many_follow<T> *f) {
+  wr_workspace workspace;
+  *f = {};
+  if (follows == WR_FOLLOWS_NOTHING) return WR_OK;
+  PASS(wr_workspace_reserve(env, (int64_t)parts * WR_FOLLOW_SUMS * WR_MAX_COLUMNS / WR_FUSED_REDUCTIONS + 1,
+                            &workspace));
+  f->partial = workspace.partial, f->parts = parts;
+  if (follows == WR_FOLLOWS_SUMS) {
+    f->z = (const T *)wr_many_sums_factor(r)->data;
+    return WR_OK;
+  }
+  const wr_epilogue_many *e = r->ranks;
+  if (e->x) f->z = (const T *)e->x->data;
+  if (e->scale->reciprocal_bytes)
+    f->divisors = e->scale->data, f->divisor_bytes = e->scale->reciprocal_bytes;
+  else
+    f->scale = (const T *)e->scale->data;
+  f->marks = (const uint8_t *)e->marks->data;
+  return wr_cuda_ranks_begin(env, e);
+}
+
+/* Adds up what the kernels have left. */
+template <typename T>
+inline wr_status wr_many_follow_end(wr_env *env, const wr_apply_many *r, wr_many_follows follows,
+                                    const wr_many_follow<T> &f) {
+  if (follows == WR_FOLLOWS_NOTHING) return WR_OK;
+  env->many_done = 1;
+  return follows == WR_FOLLOWS_SUMS ? wr_cuda_many_sums_end(env, r->sums, f.partial, f.parts)
+                                    : wr_cuda_ranks_end(env, r->ranks, f.partial, f.parts);
 }
 
 /* The kernel parameter of a checked request for lanes with V columns each. */

@@ -85,13 +85,18 @@ static const example examples[] = {
     {"gen:stencil:n=9,convection=0", "cg", "jacobi", "iterated together"},
     {"gen:stencil:n=9,convection=0", NULL, "none", "iterated together"},
     {"gen:aniso:n=24,ratio=100", NULL, NULL, "iterated together"},
-    {"gen:jump:n=20", NULL, NULL, "one after the other, as the rows are scaled"},
+    {"gen:jump:n=20", NULL, NULL, "iterated together"},
+    {"gen:jump:n=20", "bicgstab", "jacobi", "iterated together"},
     {"gen:convect:n=24", NULL, NULL, "iterated together"},
     {"gen:convect:n=24,scheme=central", NULL, NULL, "iterated together"},
     {"gen:convect:n=24,scheme=central,flow=vortex", NULL, "none", "iterated together"},
-    {"gen:circuit:n=300", NULL, NULL, "one after the other, as the rows are scaled"},
+    {"gen:circuit:n=300", NULL, NULL, "iterated together"},
+    {"gen:circuit:n=300", "bicgstab", "ilut", "iterated together"},
     {"gen:fem:n=4", "idr", NULL, "one after the other, as idr"},
-    {"gen:fem:n=4", NULL, "ilu0", "one after the other, as the preconditioner"},
+    {"gen:fem:n=4", NULL, "ilu0", "iterated together"},
+    {"gen:stencil:n=9,convection=0", "cg", "ilu0", "iterated together"},
+    {"gen:convect:n=24", "bicgstab", "ilu0:factors=f32", "iterated together"},
+    {"gen:convect:n=24", "bicgstabl", "ilu0", "one after the other, as bicgstabl"},
 };
 
 static const example of_device[] = {
@@ -99,6 +104,9 @@ static const example of_device[] = {
     {"gen:stencil:n=5,convection=0", "cg", "jacobi", "iterated together"},
     {"gen:convect:n=10", "bicgstab", "jacobi", "iterated together"},
     {"gen:fem:n=2", "idr", NULL, "one after the other, as idr"},
+    {"gen:convect:n=10", "bicgstab", "ilu0", "iterated together"},
+    {"gen:stencil:n=5,convection=0", "cg", "ilu0", "iterated together"},
+    {"gen:circuit:n=100", "bicgstab", NULL, "iterated together"},
 };
 
 static void test_example(const example *e, const char *precision) {
