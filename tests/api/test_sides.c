@@ -75,6 +75,7 @@ static void compare(const wr_matrix *A, const solved *many, const solved *alone,
 
 typedef struct example {
   const char *name, *method, *precond, *together; /* together: part of what is said */
+  const char *backend;                            /* NULL: auto                     */
 } example;
 
 static const example examples[] = {
@@ -107,6 +108,9 @@ static const example of_device[] = {
     {"gen:convect:n=10", "bicgstab", "ilu0", "iterated together"},
     {"gen:stencil:n=5,convection=0", "cg", "ilu0", "iterated together"},
     {"gen:circuit:n=100", "bicgstab", NULL, "iterated together"},
+    {"gen:convect:n=10", "bicgstab", "jacobi", "iterated together", "lane_csr"},
+    {"gen:stencil:n=5,convection=0", "cg", "none", "iterated together", "lane_csr"},
+    {"gen:circuit:n=100", "bicgstab", NULL, "iterated together", "lane_csr"},
 };
 
 static void test_example(const example *e, const char *precision) {
@@ -116,8 +120,9 @@ static void test_example(const example *e, const char *precision) {
   snprintf(text, sizeof text, "%s %s: %s, %s, %s", device, precision, e->name, e->method ? e->method : "auto",
            e->precond ? e->precond : "auto");
   CASE(text);
-  const wr_solve_options o = {.size = sizeof o, .device = device, .precision = precision, .method = e->method,
-                              .precond = e->precond, .tolerance = tolerance, .max_iterations = 2000};
+  const wr_solve_options o = {.size = sizeof o, .device = device, .backend = e->backend, .precision = precision,
+                              .method = e->method, .precond = e->precond, .tolerance = tolerance,
+                              .max_iterations = 2000};
   CHECK_OK(wr_read(e->name, &A));
   if (A == NULL) return;
   solved many = solve(A, &o, 0, 9, 0);
