@@ -1,7 +1,7 @@
 /* Several right-hand sides of one system, iterated together: as many independent solves by one method, each with the scalars
  * and steps that it has alone, which share the matrix, the preconditioner and every launch. Vectors are the columns of
  * row-major arrays, so that a multiply reads the matrix once for all of them (wr_plan_apply_many). Conjugate gradients and
- * BiCGSTAB; an M that is not diagonal is applied to one column after the other.
+ * BiCGSTAB. Factors on the host are applied to all columns at once, any other M that is not diagonal to one after the other.
  *
  * A column ends when its residual, as it is updated, meets the bound, and when it breaks down, stalls or has used up its
  * iterations. wr_bicgstab_solve then judges it, or finishes it, from where it is (wr_bicgstab.begun). */

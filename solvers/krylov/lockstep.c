@@ -118,10 +118,13 @@ static wr_status multiply(wr_lockstep *l, int x, int y, wr_fused_many sums) {
           .columns = columns, .alpha = 1, .x = &l->v[x], .y = &l->v[y], .ldx = l->ld, .ldy = l->ld, .sums = &sums});
 }
 
-/* Columns of `to` := M^-1 of those of `from`, by factors. */
+/* Columns of `to` := M^-1 of those of `from`, by factors: all at once where they can. */
 static wr_status precondition(wr_lockstep *l, int from, int to) {
   const wr_vecops *ops = l->s->env->ops;
-  for (int c = 0; c < l->used && l->factors; c++) {
+  int done;
+  if (l->factors == NULL) return WR_OK;
+  PASS(wr_precond_apply_many(l->factors, l->ld, &l->v[from], &l->v[to], &done));
+  for (int c = 0; c < l->used && !done; c++) {
     if (l->at[c] == NULL) continue;
     PASS(ops->copy_column(l->s->env, &l->v[from], l->ld, c, &l->one, 1, 0));
     PASS(wr_precond_apply(l->factors, &(wr_precond_request){.r = &l->one, .z = &l->inverse_one}));
