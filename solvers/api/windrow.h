@@ -271,6 +271,11 @@ typedef struct wr_rank_result {
  * NULL: the defaults. Errors as of wr_solve; WR_EINPUT also for a negative weight. */
 wr_status wr_rank(const wr_matrix *A, double *scores, const wr_rank_options *options, wr_rank_result *result);
 
+/* The same with arrays on the GPU that the call computes on, as those of wr_solver_solve_device, with its errors: scores, and
+ * of the options personalize and start. The host gets copies of these two, and gives the scores, which it has checked and made to
+ * add up to 1. device NULL: the first GPU. */
+wr_status wr_rank_device(const wr_matrix *A, double *scores, const wr_rank_options *options, wr_rank_result *result);
+
 /* PageRank for many teleport sets by one prepared matrix, several sets a multiply. Set k teleports to node[first[k]] to
  * node[first[k + 1] - 1], none of them twice, in proportion to their weights; weight NULL: to all alike. first[sets + 1]
  * ascends from 0. best[sets * top] and scores[sets * top] get the nodes of each set that have the greatest scores, greatest
