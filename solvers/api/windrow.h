@@ -206,7 +206,7 @@ wr_status wr_solver_solve(wr_solver *solver, const double *b, const double *x0, 
 /* The same for `count` right-hand sides: that of column j begins at b[j * ldb], and its solution at x[j * ldx]; ldb and ldx
  * are n or more. results[count]: an outcome each. A column that fails does not end the others: its result has the status and,
  * as its note, the sentence; the first such status is returned. Of results, the first one's size holds for all. Conjugate
- * gradients and BiCGSTAB, without a preconditioner or with "jacobi", iterate up to 8 columns together, which then share each
+ * gradients and BiCGSTAB iterate up to 8 columns together, with any scaling and preconditioner, which then share each
  * reading of the matrix; the log has whether they did, or why not. */
 wr_status wr_solver_solve_many(wr_solver *solver, int64_t count, const double *b, int64_t ldb, double *x, int64_t ldx,
                                wr_solve_result *results);
