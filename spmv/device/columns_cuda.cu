@@ -65,8 +65,9 @@ __global__ void __launch_bounds__(WR_WARP) start_entries(const columns_args<T> a
     if (row < 0) continue;
     wr_rank_scale<T> scale = wr_rank_scale_of<T>(a.scale, a.divisors, a.divisor_bytes, row);
     T y = (T)(a.plus * a.values[k]);
-    a.y[row * a.ldy + c] = scale.by != 0 ? (T)((double)y * (double)scale.by) : y;
-    mass += scale.by != 0 ? 0 : (double)y;
+    wr_rank_scale_invert(scale, a.divisor_bytes);
+    wr_rank_finish(scale, y, mass);
+    a.y[row * a.ldy + c] = y;
   }
   mass = wr_warp_sum(mass);
   if (threadIdx.x == 0) a.mass[c] = mass;
@@ -85,9 +86,13 @@ __global__ void __launch_bounds__(WR_STREAM_THREADS) finish_columns(const column
     T *at = a.y + i * ldy + first;
     wr_pack<T, V> y = wr_load<T, V>(at, 0), x = {};
     if (a.x) x = wr_load<T, V>(a.x + i * a.ldx + first, 0);
+    wr_rank_scale_invert(scale, a.divisor_bytes);
 #pragma unroll
-    for (int v = 0; v < V; v++)
-      if (first + v < a.columns) wr_rank_finish(scale, y.at[v], x.at[v], sum[0][v], sum[1][v]);
+    for (int v = 0; v < V; v++) {
+      if (first + v >= a.columns) continue;
+      wr_rank_finish(scale, y.at[v], sum[0][v]);
+      sum[1][v] += wr_rank_change(scale, y.at[v], x.at[v]);
+    }
     if (scale.by != 0) wr_store(at, 0, y);
   }
   wr_many_sums_leave<WR_STREAM_THREADS>(ldy / V, sum, a.partial, a.blocks, blockIdx.x);
@@ -98,12 +103,10 @@ template <typename T>
 __global__ void __launch_bounds__(2 * WR_MAX_COLUMNS * WR_WARP) add_parts(const columns_args<T> a) {
   int lane = threadIdx.x % WR_WARP, warp = threadIdx.x / WR_WARP, s = warp / WR_MAX_COLUMNS, c = warp % WR_MAX_COLUMNS;
   double sum = 0;
-  for (unsigned b = lane; c < a.columns && b < a.blocks; b += WR_WARP) sum += a.partial[(int64_t)warp * a.blocks + b];
+  bool is_sum = c < a.columns && (s == 0 || a.x);
+  for (unsigned b = lane; is_sum && b < a.blocks; b += WR_WARP) sum += a.partial[(int64_t)warp * a.blocks + b];
   sum = wr_warp_sum(sum);
-  if (lane == 0 && c < a.columns) {
-    if (s == 1) a.mass[c] = sum;
-    if (s == 0 && a.x) a.change[c] = sum;
-  }
+  if (lane == 0 && is_sum) (s == 0 ? a.mass : a.change)[c] = sum;
   if (a.marks == NULL) return;
   for (int64_t k = threadIdx.x; k < a.columns * a.room; k += blockDim.x) {
     int64_t row = row_of_entry(a, k);

@@ -25,6 +25,14 @@ struct lane_many_args {
   double *head, *tail; /* [chunks][columns] as head and tail of wr_lane_plan */
 };
 
+template <int SUMS, int V>
+static __device__ inline void lane_add_sums(const double (&sum)[SUMS][V], double *sums) {
+#pragma unroll
+  for (int s = 0; s < SUMS; s++)
+#pragma unroll
+    for (int v = 0; v < V; v++) sums[(s * V + v) * MANY_THREADS] += sum[s][v];
+}
+
 /* Writes V columns of row i of Y, with what follows. sums: those of the thread, MANY_THREADS apart. */
 template <wr_many_follows FOLLOWS, int V, typename T>
 static __device__ inline void lane_store(const wr_many<T> &c, const wr_many_follow<T> &f, int64_t i, int column,
@@ -32,12 +40,11 @@ static __device__ inline void lane_store(const wr_many<T> &c, const wr_many_foll
   if constexpr (FOLLOWS == WR_FOLLOWS_NOTHING) {
     wr_many_store(c, i, column, product);
   } else {
-    double sum[WR_FOLLOW_SUMS][V] = {};
-    wr_many_finish<FOLLOWS>(c, f, i, column, product, sum);
-#pragma unroll
-    for (int s = 0; s < WR_FOLLOW_SUMS; s++)
-#pragma unroll
-      for (int v = 0; v < V; v++) sums[(s * V + v) * MANY_THREADS] += sum[s][v];
+    double sum[wr_follow_sums<FOLLOWS>][V] = {};
+    wr_many_ahead<T, V> ahead;
+    wr_many_look_ahead<FOLLOWS>(c, f, i, column, ahead);
+    wr_many_finish<FOLLOWS>(c, f, i, column, ahead, product, sum);
+    lane_add_sums(sum, sums);
   }
 }
 
@@ -177,11 +184,44 @@ static __device__ inline void lane_put(const lane_many_args<T> &a, const wr_many
     if (column + v < c.columns) a.head[w * c.columns + column + v] = sum.of[v];
 }
 
+/* Writes rows of chunk w, of which this lane has `first`, `first + step`, ..., with what follows. What it reads for AHEAD of
+ * them is on its way at a time: waiting for each row took a quarter of the multiply. of_chunk: the lane's columns of the sums. */
+template <wr_many_follows FOLLOWS, int V, typename T>
+static __device__ inline void lane_put_rows(const lane_many_args<T> &a, const wr_many<T> &c, const wr_many_follow<T> &f,
+                                            double *sums, int64_t w, int64_t row, int first, int step, int rows,
+                                            const lane_group &g, bool has_head, const double *of_chunk) {
+  constexpr int AHEAD = FOLLOWS == WR_FOLLOWS_MEASURED_RANKS ? 2 : 4; /* as registers allow */
+  if constexpr (FOLLOWS == WR_FOLLOWS_NOTHING) {
+    for (int r = first; r < rows; r += step)
+      lane_put<FOLLOWS, V>(a, c, f, sums, w, row, r, g.column, has_head, of_chunk + r * g.width);
+  } else {
+    double sum[wr_follow_sums<FOLLOWS>][V] = {};
+    if (first == 0 && has_head && rows > 0) {
+      lane_put<FOLLOWS, V>(a, c, f, sums, w, row, 0, g.column, true, of_chunk);
+      first += step;
+    }
+#pragma unroll 1
+    for (; first < rows; first += AHEAD * step) {
+      wr_many_ahead<T, V> ahead[AHEAD];
+#pragma unroll
+      for (int k = 0; k < AHEAD; k++)
+        if (first + k * step < rows) wr_many_look_ahead<FOLLOWS>(c, f, row + first + k * step, g.column, ahead[k]);
+#pragma unroll
+      for (int k = 0; k < AHEAD; k++) {
+        int r = first + k * step;
+        if (r < rows)
+          wr_many_finish<FOLLOWS>(c, f, row + r, g.column, ahead[k], lane_sum<V>(of_chunk + r * g.width).of, sum);
+      }
+    }
+    lane_add_sums(sum, sums);
+  }
+}
+
 template <typename T, bool VALUED, lane_columns COLUMNS, int V, wr_many_follows FOLLOWS>
 __global__ void __launch_bounds__(MANY_THREADS, MANY_BLOCKS)
     lane_csr_many(WR_KERNEL_PARAMETER lane_many_args<T> a, WR_KERNEL_PARAMETER wr_many<T> c,
                   WR_KERNEL_PARAMETER wr_many_follow<T> follow) {
-  WR_SHARED_DYNAMIC(double, all_sums); /* [MANY_WARPS][ROOM], then [WR_FOLLOW_SUMS * V][MANY_THREADS] */
+  WR_SHARED_DYNAMIC(double, all_sums); /* [MANY_WARPS][ROOM], then [SUMS * V][MANY_THREADS] */
   const wr_lane_csr &f = a.format;
   int lane = threadIdx.x % WR_WARP, group = lane / c.each;
   const lane_group g = {group * c.each, lane % c.each * V, c.each * V};
@@ -191,8 +231,8 @@ __global__ void __launch_bounds__(MANY_THREADS, MANY_BLOCKS)
   const T *x = c.x + (used ? g.column : 0);
   const uint32_t stride = (uint32_t)(c.ldx * (int64_t)sizeof(T));
   double *of_thread = all_sums + MANY_WARPS * ROOM + threadIdx.x;
-  if constexpr (FOLLOWS != WR_FOLLOWS_NOTHING)
-    for (int s = 0; s < WR_FOLLOW_SUMS * V; s++) of_thread[s * MANY_THREADS] = 0;
+  constexpr int SUMS = wr_follow_sums<FOLLOWS>;
+  for (int s = 0; s < SUMS * V; s++) of_thread[s * MANY_THREADS] = 0;
   wr_let_next_begin();
   lane_rounds<MANY_WARPS> at = lane_begin<MANY_WARPS>(f.chunks, lane_turn<COLUMNS>);
   lane_codes<COLUMNS> codes;
@@ -245,15 +285,15 @@ __global__ void __launch_bounds__(MANY_THREADS, MANY_BLOCKS)
         lane_clear_empty(padding, end, g.width, sums - g.column);
         __syncwarp();
       }
-      for (int r = group; r < rows && used; r += WR_WARP / c.each)
-        lane_put<FOLLOWS, V>(a, c, follow, of_thread, w, row, r, g.column, has_head, sums + r * g.width);
+      if (used)
+        lane_put_rows<FOLLOWS, V>(a, c, follow, of_thread, w, row, group, WR_WARP / c.each, rows, g, has_head, sums);
     }
     __syncwarp();
   }
   if constexpr (FOLLOWS != WR_FOLLOWS_NOTHING) {
-    double sum[WR_FOLLOW_SUMS][V];
+    double sum[SUMS][V];
 #pragma unroll
-    for (int s = 0; s < WR_FOLLOW_SUMS * V; s++) sum[s / V][s % V] = of_thread[s * MANY_THREADS];
+    for (int s = 0; s < SUMS * V; s++) sum[s / V][s % V] = of_thread[s * MANY_THREADS];
     wr_many_sums_leave<MANY_THREADS>(c.each, sum, follow.partial, follow.parts, blockIdx.x);
   }
 }
@@ -268,7 +308,7 @@ __global__ void __launch_bounds__(LAST_THREADS)
   const wr_lane_csr &f = a.format;
   int lane = threadIdx.x % WR_WARP, column = lane % width;
   int64_t all = f.chunks * width, threads = (int64_t)gridDim.x * LAST_THREADS;
-  double follows[WR_FOLLOW_SUMS][1] = {};
+  double follows[wr_follow_sums<FOLLOWS> + (FOLLOWS == WR_FOLLOWS_NOTHING)][1] = {};
   for (int64_t k = (int64_t)blockIdx.x * LAST_THREADS + threadIdx.x - lane; k < all; k += threads) {
     int64_t w = column < c.columns ? (k + lane) / width : f.chunks, from = w;
     uint32_t begin = w < f.chunks ? f.row[w] : 0, after = w < f.chunks ? f.row[w + 1] : 0;
@@ -279,10 +319,13 @@ __global__ void __launch_bounds__(LAST_THREADS)
     sum[0] += a.head[w * c.columns + column];
     wr_many<T> one = c;
     one.whole = 0;
-    if constexpr (FOLLOWS == WR_FOLLOWS_NOTHING)
+    if constexpr (FOLLOWS == WR_FOLLOWS_NOTHING) {
       wr_many_store(one, begin & ~WR_LANE_OPEN, column, sum);
-    else
-      wr_many_finish<FOLLOWS>(one, follow, begin & ~WR_LANE_OPEN, column, sum, follows);
+    } else {
+      wr_many_ahead<T, 1> ahead;
+      wr_many_look_ahead<FOLLOWS>(c, follow, begin & ~WR_LANE_OPEN, column, ahead);
+      wr_many_finish<FOLLOWS>(c, follow, begin & ~WR_LANE_OPEN, column, ahead, sum, follows);
+    }
   }
   if constexpr (FOLLOWS != WR_FOLLOWS_NOTHING)
     wr_many_sums_leave<LAST_THREADS>(width, follows, follow.partial, follow.parts, part + blockIdx.x);
@@ -299,8 +342,7 @@ static wr_status launch_both(wr_env *env, const wr_lane_plan *p, const wr_many<T
   auto many = f.low ? lane_csr_many<T, VALUED, WINDOWS, V, FOLLOWS> : lane_csr_many<T, VALUED, FULL, V, FOLLOWS>;
   if constexpr (FOLLOWS == WR_FOLLOWS_NOTHING)
     if (f.hubs) many = lane_csr_many<T, VALUED, HUBS, V, FOLLOWS>;
-  constexpr int SUMS = FOLLOWS == WR_FOLLOWS_NOTHING ? 0 : WR_FOLLOW_SUMS * V * MANY_THREADS;
-  constexpr int BYTES = (MANY_WARPS * ROOM + SUMS) * (int)sizeof(double);
+  constexpr int BYTES = (MANY_WARPS * ROOM + wr_follow_sums<FOLLOWS> * V * MANY_THREADS) * (int)sizeof(double);
   PASS(wr_many_follow_begin(env, r, FOLLOWS, grid + last, &follow));
   PASS(WR_CUDA(cudaFuncSetAttribute(many, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES)));
   PASS(WR_LAUNCH_EARLY(env, (many), grid, MANY_THREADS, BYTES, a, c, follow));
@@ -315,6 +357,8 @@ static wr_status launch(wr_env *env, const wr_lane_plan *p, const wr_many<T> &c,
     wr_many_follows follows = p->format.hubs ? WR_FOLLOWS_NOTHING : wr_many_follows_of(r, c);
     if (follows == WR_FOLLOWS_SUMS && p->format.valued) return launch_both<WR_FOLLOWS_SUMS, true, V>(env, p, c, r);
     if (follows == WR_FOLLOWS_RANKS && !p->format.valued) return launch_both<WR_FOLLOWS_RANKS, false, V>(env, p, c, r);
+    if (follows == WR_FOLLOWS_MEASURED_RANKS && !p->format.valued)
+      return launch_both<WR_FOLLOWS_MEASURED_RANKS, false, V>(env, p, c, r);
   }
   return p->format.valued ? launch_both<WR_FOLLOWS_NOTHING, true, V>(env, p, c, r)
                           : launch_both<WR_FOLLOWS_NOTHING, false, V>(env, p, c, r);
