@@ -272,8 +272,8 @@ typedef struct wr_rank_result {
 wr_status wr_rank(const wr_matrix *A, double *scores, const wr_rank_options *options, wr_rank_result *result);
 
 /* The same with arrays on the GPU that the call computes on, as those of wr_solver_solve_device, with its errors: scores, and
- * of the options personalize and start. The host gets copies of these two, and gives the scores, which it has checked and made to
- * add up to 1. device NULL: the first GPU. */
+ * of the options personalize and start. The host gets copies of these two, and gives the scores, which it has checked and made
+ * to add up to 1. device NULL: the first GPU. */
 wr_status wr_rank_device(const wr_matrix *A, double *scores, const wr_rank_options *options, wr_rank_result *result);
 
 /* PageRank for many teleport sets by one prepared matrix, several sets a multiply. Set k teleports to node[first[k]] to

@@ -107,7 +107,7 @@ typedef struct batch {
   wr_env *aside;   /* that, or on the host env                                                                        */
   ended_set ended[WR_MAX_COLUMNS]; /* [ended_count] since the last check                                              */
   int ended_count;
-  wr_vec one;      /* [n] a column on its way to another place                                                        */
+  wr_vec one;      /* [n] a column that is moved; on the host alone                                                   */
   wr_vec scale;    /* [n] 1 / out-degree, as of pagerank.h                                                            */
   wr_vec lengths;  /* [n] by x: links into a page, with weights out of it, too, times what makes x its rank           */
   wr_vec rows, values, sums, marks; /* of wr_epilogue_many; marks on a device alone                                   */

@@ -82,7 +82,7 @@ __device__ inline wr_rank_scale<T> wr_rank_scale_of(const T *scale, const void *
   return {0, wr_divisor(divisors, bytes, i), false};
 }
 
-/* Completes what was loaded: apart from that, so that several loads may be on their way. */
+/* Completes what was loaded. It is a function of its own, so that several loads can be under way at a time. */
 template <typename T>
 __device__ inline void wr_rank_scale_invert(wr_rank_scale<T> &scale, int bytes) {
   if (!scale.divides) scale.by = wr_reciprocal_of<T>(scale.divisor, bytes);

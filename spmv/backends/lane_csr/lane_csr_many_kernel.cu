@@ -184,8 +184,8 @@ static __device__ inline void lane_put(const lane_many_args<T> &a, const wr_many
     if (column + v < c.columns) a.head[w * c.columns + column + v] = sum.of[v];
 }
 
-/* Writes rows of chunk w, of which this lane has `first`, `first + step`, ..., with what follows. What it reads for AHEAD of
- * them is on its way at a time: waiting for each row took a quarter of the multiply. of_chunk: the lane's columns of the sums. */
+/* Writes rows of chunk w, of which this lane has `first`, `first + step`, ..., with what follows. It reads what AHEAD of them
+ * need at a time: waiting for each row took a quarter of the multiply. of_chunk: the lane's columns of the sums. */
 template <wr_many_follows FOLLOWS, int V, typename T>
 static __device__ inline void lane_put_rows(const lane_many_args<T> &a, const wr_many<T> &c, const wr_many_follow<T> &f,
                                             double *sums, int64_t w, int64_t row, int first, int step, int rows,
