@@ -1,7 +1,7 @@
 /* Several right-hand sides of one system, iterated together: as many independent solves by one method, each with the scalars
  * and steps that it has alone, which share the matrix, the preconditioner and every launch. Vectors are the columns of
  * row-major arrays, so that a multiply reads the matrix once for all of them (wr_plan_apply_many). Conjugate gradients and
- * BiCGSTAB, with a diagonal M or none.
+ * BiCGSTAB. Factors on the host are applied to all columns at once, any other M that is not diagonal to one after the other.
  *
  * A column ends when its residual, as it is updated, meets the bound, and when it breaks down, stalls or has used up its
  * iterations. wr_bicgstab_solve then judges it, or finishes it, from where it is (wr_bicgstab.begun). */
@@ -45,8 +45,8 @@ void wr_method_choose(wr_bicgstab *s, const wr_bicgstab_options *options);
 /* b := that of the system, and t := b - A x, of this norm, x being the guess or 0. */
 wr_status wr_bicgstab_load(wr_bicgstab *s, double *norm);
 
-/* For `count` columns, 2 to WR_MAX_COLUMNS, by s->method and s->precond, which is diagonal or NULL. The plan of s was prepared
- * for as many columns. WR_ENOMEM. */
+/* For `count` columns, 2 to WR_MAX_COLUMNS, by s->method and s->precond, which may be NULL. The plan of s was prepared for as
+ * many columns. WR_ENOMEM. */
 wr_status wr_lockstep_open(wr_bicgstab *s, int count, const wr_lockstep_options *options, wr_lockstep **out);
 void wr_lockstep_close(wr_lockstep *l); /* NULL is fine */
 

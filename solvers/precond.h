@@ -46,6 +46,9 @@ typedef struct wr_preconditioner {
    * apply: asynchronous on a device, allocates nothing, can be recorded in a loop. destroy: also after a prepare that failed */
   wr_status (*prepare)(void *state, wr_env *env, wr_csr *A, const void *knobs, wr_precond_info *info);
   wr_status (*apply)(void *state, wr_env *env, const wr_precond_request *request);
+  /* OPTIONAL: z := M^-1 r for several vectors, the columns of r and z [n * ld], row-major, ld 2, 4 or 8, if prepare found
+   * need_columns of 2 or more; a column has the bits of apply. *done := 0, and nothing is done, where that is not possible */
+  wr_status (*apply_many)(void *state, wr_env *env, int ld, const wr_vec *r, wr_vec *z, int *done);
   void (*destroy)(void *state, wr_env *env);
 } wr_preconditioner;
 
@@ -78,6 +81,8 @@ wr_status wr_precond_of_function(wr_precond_function *apply, void *context, int6
                                  wr_precond **precond);
 
 wr_status wr_precond_apply(wr_precond *precond, const wr_precond_request *request); /* WR_EUSAGE for what does not fit */
+/* Several vectors at once, as wr_preconditioner.apply_many: *done is 0 where it has none. */
+wr_status wr_precond_apply_many(wr_precond *precond, int ld, const wr_vec *r, wr_vec *z, int *done);
 void wr_precond_destroy(wr_precond *precond);                                       /* NULL is fine                    */
 
 const wr_precond_info *wr_precond_get_info(const wr_precond *precond);

@@ -11,6 +11,8 @@
 #include "config/memory.h"
 #include "config/text.h"
 #include "spmv/matrix/csr_device.h"
+#include "spmv/device/columns.h"
+#include "spmv/device/fused_many.h"
 #include "spmv/device/testing.h"
 #include "spmv/device/vec_argument.h"
 #include "spmv/part_plan.h"
@@ -400,6 +402,25 @@ static wr_status check_columns(const wr_plan *plan, const wr_vec *v, int64_t row
   return check_vec(plan, v, rows * ld, role); /* both below 2^31 */
 }
 
+/* The epilogue and the sums of an apply_many are of its own vectors. */
+static wr_status check_what_follows(const wr_plan *plan, const wr_apply_many *r) {
+  const wr_epilogue_many *e = r->ranks;
+  const wr_fused_many *f = r->sums;
+  if (e && f) return wr_fail(WR_EUSAGE, "an epilogue and sums behind one multiply");
+  if (e) {
+    PASS(wr_epilogue_many_check(plan->env, e));
+    if (e->y != r->y || e->ldy != r->ldy || e->columns != r->columns || r->beta != 0 ||
+        (e->x && (e->x != r->x || e->ldx != r->ldx)))
+      return wr_fail(WR_EUSAGE, "the epilogue is of other vectors than the multiply, or beta is not 0");
+  }
+  if (f) {
+    PASS(wr_fused_many_check(plan->env, f));
+    if (f->out[0] || f->ld != r->ldy || f->columns > r->columns || wr_many_slot(f, r->y) < 0)
+      return wr_fail(WR_EUSAGE, "sums behind a multiply have outputs, other columns, or not its y");
+  }
+  return WR_OK;
+}
+
 static wr_status check_many(const wr_plan *plan, const wr_apply_many *r) {
   if (!plan->prepared) return wr_fail(WR_EUSAGE, "%s is not prepared", plan->backend->name);
   if (r->columns < 1 || r->columns > plan->columns)
@@ -410,6 +431,7 @@ static wr_status check_many(const wr_plan *plan, const wr_apply_many *r) {
   if (is_same(r->x, r->y)) return wr_fail(WR_EUSAGE, "x and y must be distinct vectors");
   if (r->beta != 0 && !plan->backend->apply_many && !(plan->backend->caps & WR_CAP_BETA) && !plan->product.id)
     return wr_fail(WR_EUSAGE, "beta != 0 needs need_beta in the plan's environment");
+  PASS(check_what_follows(plan, r));
   if (plan->env->resident) return wr_fail(WR_EUNAVAILABLE, "not possible in a resident loop");
   if (plan->parts) return wr_fail(WR_EUNAVAILABLE, "several vectors at once are not multiplied in parts");
   return WR_OK;
@@ -434,8 +456,11 @@ wr_status wr_plan_apply_many(wr_plan *plan, const wr_apply_many *request) {
   wr_plan_forget(plan);
   request->y->writes++;
   PASS(time_begin(plan));
-  PASS(plan->backend->apply_many ? plan->backend->apply_many(plan->state, plan->env, request)
-                                 : run_columns(plan, request));
+  wr_env *env = plan->env;
+  env->many_done = 0;
+  PASS(plan->backend->apply_many ? plan->backend->apply_many(plan->state, env, request) : run_columns(plan, request));
+  if (request->ranks && !env->many_done) PASS(env->ops->epilogue_many(env, request->ranks));
+  if (request->sums && !env->many_done) PASS(env->ops->fused_many(env, request->sums));
   return time_end(plan);
 }
 

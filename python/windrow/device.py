@@ -55,6 +55,11 @@ class Address:
         self._as_parameter_ = c_void_p((tensor.data or 0) + tensor.byte_offset)  # what ctypes gives to the library
 
 
+def to_host(array):
+    """A copy of an array on a GPU as one of numpy."""
+    return array.get() if hasattr(array, "get") else array.cpu().numpy()
+
+
 def compact(array):
     """The array itself, or a copy, with its elements one after the other."""
     return array.contiguous() if hasattr(array, "contiguous") else array.copy()

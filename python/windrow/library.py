@@ -179,6 +179,7 @@ _FUNCTIONS = {
     "wr_solver_solve_device": (_STATUS, [_P, _P, _P, _P, POINTER(SolveResultStruct)]),
     "wr_solver_solve_many_device": (_STATUS, [_P, _N, _P, _N, _P, _N, POINTER(SolveResultStruct)]),
     "wr_rank": (_STATUS, [_P, _P, POINTER(RankOptions), POINTER(RankResultStruct)]),
+    "wr_rank_device": (_STATUS, [_P, _P, POINTER(RankOptions), POINTER(RankResultStruct)]),
     "wr_rank_many": (_STATUS, [_P, _N, _P, _P, _P, _N, _P, _P, _P, POINTER(RankOptions), POINTER(RankResultStruct)]),
     "wr_rank_best": (_STATUS, [_P, _N, _N, _P]),
     "wr_operator_new": (_STATUS, [_P, POINTER(OperatorOptions), POINTER(_P)]),

@@ -4,6 +4,7 @@ from ctypes import byref
 
 import numpy as np
 
+from . import device as device_arrays
 from . import library
 from .library import RankOptions, RankResultStruct, Trace, UsageError, Watch, check, lib
 from .linear import History, plot_history, times_of
@@ -16,7 +17,7 @@ class RankResult:
     Attributes
     ----------
     scores : ndarray of shape (n,)
-        They add up to 1.
+        They add up to 1. Where `pagerank` was given arrays on a GPU, an array of the same package there.
     outcome : str
         ``"converged"``, ``"max-iterations"``, ``"time-limit"``, ``"stagnated"``, ``"breakdown"``, ``"non-finite"`` or
         ``"interrupted"``.
@@ -62,21 +63,48 @@ class RankResult:
 
         Names are the graph's: nodes of networkx, texts, numbers of a file; else indices from 0.
         """
-        best = np.empty(min(library.whole("k", k), len(self.scores)), np.int64)
-        check(lib.wr_rank_best(self.scores.ctypes.data, len(self.scores), len(best), best.ctypes.data))
-        return [(self.graph.id(int(i)), float(self.scores[i])) for i in best]
+        scores = self._on_host()
+        best = np.empty(min(library.whole("k", k), len(scores)), np.int64)
+        check(lib.wr_rank_best(scores.ctypes.data, len(scores), len(best), best.ctypes.data))
+        return [(self.graph.id(int(i)), float(scores[i])) for i in best]
 
     def as_dict(self):
         """{name: score} of all nodes, as ``networkx.pagerank`` returns it."""
-        names = self.graph.nodes
-        names = names if names is not None else [self.graph.id(i) for i in range(len(self.scores))]
-        return dict(zip(names, self.scores.tolist()))
+        names, scores = self.graph.nodes, self._on_host()
+        names = names if names is not None else [self.graph.id(i) for i in range(len(scores))]
+        return dict(zip(names, scores.tolist()))
+
+    def _on_host(self):
+        return device_arrays.to_host(self.scores) if library.is_on_gpu(self.scores) else self.scores
 
     def plot(self, ax=None):
         """Draws the changes over iterations with matplotlib, on `ax` or on new axes, which are returned."""
         ax = plot_history(self.history, self._target, self.method, ax)
         ax.set_ylabel("L1 change of a step")
         return ax
+
+
+class _There:
+    """Arrays of a call that are on a GPU: what was given, and the scores."""
+
+    def __init__(self, n, **given):
+        self.addresses = {}
+        for name, array in given.items():
+            if array is not None and not library.is_on_gpu(array):
+                raise UsageError(f"{name} is in the host's memory, and another array of the call on a GPU; all are at one place")
+        for name in ("personalize", "start"):
+            if given[name] is not None:
+                found = device_arrays.Address(name, device_arrays.compact(given[name]))
+                if found.shape not in ((n,), (n, 1)):
+                    raise UsageError(f"{name} has shape {found.shape}, not ({n},)")
+                self.addresses[name] = found
+        name, array = next((name, array) for name, array in given.items() if array is not None)
+        self.device = device_arrays.of(array)
+        self.scores = device_arrays.like(name, array.reshape(-1), n)
+        self.addresses["scores"] = device_arrays.Address("scores", self.scores)
+
+    def pointer(self, name):
+        return self.addresses[name]._as_parameter_ if name in self.addresses else None
 
 
 def _teleport(personalize, graph):
@@ -93,7 +121,7 @@ def _teleport(personalize, graph):
 
 def pagerank(A, damping=0.85, personalize=None, tol=None, backend=None, device=None, *, precision=None, method=None,
              stop=None, verify=None, maxiter=None, time_limit=None, check_every=None, threads=None, deterministic=False,
-             links_are_in=False, start=None, progress=None, **reading):
+             links_are_in=False, start=None, progress=None, like=None, **reading):
     """PageRank of a graph, with a proven bound on its error.
 
     Parameters
@@ -126,6 +154,9 @@ def pagerank(A, damping=0.85, personalize=None, tol=None, backend=None, device=N
         First guess.
     progress : callable, optional
         As of `Solver`, with changes in place of residuals.
+    like : array on a GPU, optional
+        The scores are an array of its package there, as they are where personalize or start are arrays on a GPU: of CuPy,
+        PyTorch and others that have DLPack, of float64. The host gets copies, which it checks.
     **reading
         As of `Matrix`: ``shape``, ``counts_once``, ``labels``, ``weight``, ``columns``, ``format``, ``ids``, ``separator``,
         ``header``.
@@ -143,17 +174,28 @@ def pagerank(A, damping=0.85, personalize=None, tol=None, backend=None, device=N
     """
     graph = _graph(A, threads, reading)
     n = graph.shape[0]
-    teleport, trace = _teleport(personalize, graph), Trace()
-    start = None if start is None else library.vector("start", start, n)
-    watch = Watch(progress)
+    trace, watch, there = Trace(), Watch(progress), None
+    if any(map(library.is_on_gpu, (personalize, start, like))):
+        there = _There(n, personalize=personalize, start=start, like=like)
+        device = device or there.device
+    elif like is not None:
+        raise UsageError("like is no array on a GPU")
+    else:
+        teleport = _teleport(personalize, graph)
+        start = None if start is None else library.vector("start", start, n)
     options = _options(watch, damping, tol, time_limit, maxiter, check_every, threads, deterministic, links_are_in,
                        backend=backend, device=device, precision=precision, method=method, stop=stop, verify=verify)
-    options.trace = trace.handle.get()
-    options.personalize = None if teleport is None else teleport.ctypes.data
-    options.start = None if start is None else start.ctypes.data
-    scores, raw = np.empty(n), RankResultStruct()
+    options.trace, raw = trace.handle.get(), RankResultStruct()
+    if there:
+        options.personalize, options.start = there.pointer("personalize"), there.pointer("start")
+        scores, to, rank = there.scores, there.pointer("scores"), lib.wr_rank_device
+    else:
+        options.personalize = None if teleport is None else teleport.ctypes.data
+        options.start = None if start is None else start.ctypes.data
+        scores, rank = np.empty(n), lib.wr_rank
+        to = scores.ctypes.data
     with watch:
-        status = lib.wr_rank(graph._handle.get(), scores.ctypes.data, byref(options), byref(raw))
+        status = rank(graph._handle.get(), to, byref(options), byref(raw))
         if watch.raised is None:
             check(status)
     return RankResult(graph, scores, raw, trace.get(), tol or (1e-5 if precision == "f32" else 1e-9))

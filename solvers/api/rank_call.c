@@ -32,6 +32,8 @@ typedef struct rank_call {
   wr_verdict verdict;
   int precision, verify;
   int of_sets; /* 1: ranks many teleport sets */
+  int on_device; /* 1: scores, personalize and start are on the device */
+  wr_vec there;  /* [n] f64, for their copies */
 } rank_call;
 
 enum { F64, F32, MIXED }; /* the words of options->precision */
@@ -68,18 +70,28 @@ static wr_status open_place(const wr_rank_options *o, rank_call *c) {
   wr_type type = c->precision == F32 ? WR_F32 : WR_F64;
   double bytes = wr_scoring_work(&c->options, type, c->rows.nrows, c->rows.nnz);
   if (c->options.method == WR_RANK_GAUSS_SEIDEL) bytes = 0; /* it is for the CPU */
+  if (c->on_device) bytes = INFINITY;
   const wr_place_options place = {.backend = o->backend, .device = o->device, .type = type, .threads = o->threads,
                                   .several = c->of_sets, .deterministic = o->deterministic, .bytes = bytes,
                                   .listener = &c->listener};
   return wr_session_open(c->function, &place, &c->session);
 }
 
+/* *to := an array of the caller's, or NULL. */
+static wr_status copy_given(rank_call *c, const double *given, const char *what, double **to) {
+  wr_env *env = &c->session.env;
+  if (given == NULL || !c->on_device) return wr_copy_elements(given, c->rows.nrows, what, to);
+  PASS(wr_alloc(to, c->rows.nrows, sizeof **to, what));
+  PASS(env->ops->take(env, &c->there, given));
+  return env->ops->download(env, &c->there, *to);
+}
+
 static wr_status make_graph(const wr_rank_options *o, rank_call *c) {
   wr_status status;
   double *teleport = NULL, *start = NULL;
   wr_env *device = c->session.env.place == WR_CUDA ? &c->session.env : NULL;
-  TRY(wr_copy_elements(o->personalize, c->rows.nrows, "the teleport vector", &teleport));
-  TRY(wr_copy_elements(o->start, c->rows.nrows, "the first guess", &start));
+  TRY(copy_given(c, o->personalize, "the teleport vector", &teleport));
+  TRY(copy_given(c, o->start, "the first guess", &start));
   status = wr_graph_begin(&c->rows, o->links_are_in != 0, teleport, start, &c->graph);
   teleport = start = NULL; /* the graph has taken them over */
   TRY(status);
@@ -100,10 +112,20 @@ static wr_status sweep_in_f32(rank_call *c) {
   return wr_pagerank_sweep_in(&c->scoring.rank.iterated, c->narrow, &c->narrow_env);
 }
 
-static wr_status prepare(const wr_rank_options *o, rank_call *c) {
+static wr_status check_arrays(const wr_rank_options *o, const double *scores, rank_call *c) {
+  static const char *const names[] = {"scores", "options->personalize", "options->start"};
+  const double *const arrays[] = {scores, o->personalize, o->start};
+  wr_env *env = &c->session.env;
+  if (!c->on_device) return WR_OK;
+  PASS(wr_session_check_arrays(c->function, &c->session, 3, arrays, names));
+  return env->ops->alloc(env, c->rows.nrows, WR_F64, "copies of scores", &c->there);
+}
+
+static wr_status prepare(const wr_rank_options *o, const double *scores, rank_call *c) {
   wr_env *env = &c->session.env;
   PASS(choose(o, c));
   PASS(open_place(o, c));
+  PASS(check_arrays(o, scores, c));
   PASS(wr_csr_check_range(&c->rows, c->precision == F32));
   PASS(make_graph(o, c));
   if (c->of_sets) env->need_columns = wr_rank_sets_columns(env);
@@ -154,13 +176,15 @@ static void end(rank_call *c) {
   wr_plan_destroy(c->narrow);
   wr_plan_destroy(c->plan);
   wr_graph_free(&c->graph);
+  if (c->session.env.ops) c->session.env.ops->release(&c->session.env, &c->there);
   wr_csr_device_free(c->rows.device);
   wr_session_close(&c->session);
   wr_matrix_free(c->A);
 }
 
 /* Makes the graph and the plan. */
-static wr_status begin(const wr_rank_options *o, const wr_matrix *A, rank_call *c, wr_rank_result *r) {
+static wr_status begin(const wr_rank_options *o, const wr_matrix *A, const double *scores, rank_call *c,
+                       wr_rank_result *r) {
   double begun = wr_clock();
   if (A->csr->nrows != A->csr->ncols)
     return wr_fail(WR_EINPUT, "%s: a graph needs a square matrix, not %" PRId64 " x %" PRId64, c->function,
@@ -169,7 +193,7 @@ static wr_status begin(const wr_rank_options *o, const wr_matrix *A, rank_call *
       (wr_listener){.progress = o->progress, .log = o->log, .context = o->context, .time_limit = o->time_limit};
   wr_listener_begin(&c->listener);
   c->A = wr_matrix_hold(A, &c->rows);
-  PASS(prepare(o, c));
+  PASS(prepare(o, scores, c));
   r->prepare_seconds = wr_clock() - begun;
   return WR_OK;
 }
@@ -184,6 +208,22 @@ static wr_status rank_once(const wr_rank_options *o, double *scores, rank_call *
     return WR_OK;
   return wr_fail(WR_EINTERNAL, "%s: %s has multiplied wrong: the error of a row is %.3g times what rounding explains",
                  c->function, c->session.choice.backend->name, c->verdict.worst_row);
+}
+
+/* The same with scores on the device. */
+static wr_status rank_there(const wr_rank_options *o, double *scores, rank_call *c, wr_rank_result *r) {
+  wr_status status;
+  wr_env *env = &c->session.env;
+  double *here = NULL;
+  TRY(wr_alloc(&here, c->rows.nrows, sizeof *here, "copies of scores"));
+  TRY(rank_once(o, here, c, r));
+  double begun = wr_clock();
+  TRY(env->ops->upload(env, &c->there, here));
+  TRY(env->ops->give(env, &c->there, scores));
+  r->transfer_seconds += wr_clock() - begun;
+done:
+  wr_free(here);
+  return status;
 }
 
 /* ---- many teleport sets ---- */
@@ -251,7 +291,7 @@ static wr_status check_sets(const char *function, const wr_rank_options *o) {
 /* ---- calls ---- */
 
 /* Of one set of scores, or of many. */
-static wr_status rank(const char *function, const wr_matrix *A, double *scores, set_scores *sets,
+static wr_status rank(const char *function, const wr_matrix *A, double *scores, int on_device, set_scores *sets,
                       const wr_rank_options *options, wr_rank_result *result) {
   wr_status status;
   wr_rank_options o;
@@ -265,9 +305,10 @@ static wr_status rank(const char *function, const wr_matrix *A, double *scores, 
   PASS(wr_threads_enter(function, "options->threads", A->csr->nnz, &o.threads, &before));
   status = wr_alloc_zeroed(&c, 1, sizeof *c, "a solve");
   if (status == WR_OK) {
-    c->function = function, c->of_sets = sets != NULL;
-    status = begin(&o, A, c, &r);
-    if (status == WR_OK) status = sets ? rank_sets(sets, c, &r) : rank_once(&o, scores, c, &r);
+    c->function = function, c->of_sets = sets != NULL, c->on_device = on_device;
+    status = begin(&o, A, scores, c, &r);
+    if (status == WR_OK)
+      status = sets ? rank_sets(sets, c, &r) : (on_device ? rank_there : rank_once)(&o, scores, c, &r);
     r.total_seconds = wr_clock() - begun;
     end(c);
   }
@@ -282,7 +323,13 @@ static wr_status rank(const char *function, const wr_matrix *A, double *scores, 
 wr_status wr_rank(const wr_matrix *A, double *scores, const wr_rank_options *options, wr_rank_result *result) {
   WR_NEED_OK(wr_matrix_check(__func__, A));
   WR_NEED(scores);
-  return rank(__func__, A, scores, NULL, options, result);
+  return rank(__func__, A, scores, 0, NULL, options, result);
+}
+
+wr_status wr_rank_device(const wr_matrix *A, double *scores, const wr_rank_options *options, wr_rank_result *result) {
+  WR_NEED_OK(wr_matrix_check(__func__, A));
+  WR_NEED(scores);
+  return rank(__func__, A, scores, 1, NULL, options, result);
 }
 
 wr_status wr_rank_many(const wr_matrix *A, int64_t sets, const int64_t *first, const int64_t *node,
@@ -297,7 +344,7 @@ wr_status wr_rank_many(const wr_matrix *A, int64_t sets, const int64_t *first, c
   WR_NEED(scores);
   set_scores to = {.sets = {sets, first, node, weight}, .top = top, .best = best, .scores = scores, .bounds = bounds,
                    .worst = WR_CONVERGED};
-  return rank(__func__, A, NULL, &to, options, result);
+  return rank(__func__, A, NULL, 0, &to, options, result);
 }
 
 wr_status wr_rank_best(const double *scores, int64_t n, int64_t count, int64_t *best) {

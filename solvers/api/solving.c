@@ -180,10 +180,6 @@ static void find_why_alone(wr_solving *r) {
     snprintf(why, size, "%s multiplies one vector at a time", backend);
   else if (s->method != &wr_method_cg && s->method != &wr_method_bicgstab)
     snprintf(why, size, "%s iterates one at a time", wr_method_name(s->method));
-  else if (s->precond && wr_precond_inverse(s->precond) == NULL)
-    snprintf(why, size, "the preconditioner is applied to one vector at a time");
-  else if (r->system->row_weight)
-    snprintf(why, size, "the rows are scaled");
 }
 
 /* Loads right-hand sides from `first` on and iterates them. One that is refused is so again when it is solved. */

@@ -206,7 +206,7 @@ wr_status wr_solver_solve(wr_solver *solver, const double *b, const double *x0, 
 /* The same for `count` right-hand sides: that of column j begins at b[j * ldb], and its solution at x[j * ldx]; ldb and ldx
  * are n or more. results[count]: an outcome each. A column that fails does not end the others: its result has the status and,
  * as its note, the sentence; the first such status is returned. Of results, the first one's size holds for all. Conjugate
- * gradients and BiCGSTAB, without a preconditioner or with "jacobi", iterate up to 8 columns together, which then share each
+ * gradients and BiCGSTAB iterate up to 8 columns together, with any scaling and preconditioner, which then share each
  * reading of the matrix; the log has whether they did, or why not. */
 wr_status wr_solver_solve_many(wr_solver *solver, int64_t count, const double *b, int64_t ldb, double *x, int64_t ldx,
                                wr_solve_result *results);
@@ -270,6 +270,11 @@ typedef struct wr_rank_result {
 /* scores[n] := PageRank of the graph whose links are the entries of A, with their values as weights; they add up to 1. options
  * NULL: the defaults. Errors as of wr_solve; WR_EINPUT also for a negative weight. */
 wr_status wr_rank(const wr_matrix *A, double *scores, const wr_rank_options *options, wr_rank_result *result);
+
+/* The same with arrays on the GPU that the call computes on, as those of wr_solver_solve_device, with its errors: scores, and
+ * of the options personalize and start. The host gets copies of these two, and gives the scores, which it has checked and made
+ * to add up to 1. device NULL: the first GPU. */
+wr_status wr_rank_device(const wr_matrix *A, double *scores, const wr_rank_options *options, wr_rank_result *result);
 
 /* PageRank for many teleport sets by one prepared matrix, several sets a multiply. Set k teleports to node[first[k]] to
  * node[first[k + 1] - 1], none of them twice, in proportion to their weights; weight NULL: to all alike. first[sets + 1]

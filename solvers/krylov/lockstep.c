@@ -9,7 +9,8 @@
 #include "spmv/steps/cg_steps.h"
 #include "spmv/steps/steps.h"
 
-/* Arrays of columns. Conjugate gradients use the first four, Q being A p; BiCGSTAB has v there. The last two only with M. */
+/* Arrays of columns. Conjugate gradients use the first four, Q being A p; BiCGSTAB has v there. The last two only with M: M^-1
+ * p and M^-1 s of BiCGSTAB; conjugate gradients have M^-1 r in the first, unless M is diagonal. */
 enum { R, P, D, Q, SHADOW, T, INVERSE_P, INVERSE_S, ARRAYS };
 enum { DEVICE_EVERY = 4 }; /* iterations between two checks on a device, for which it waits 10 us */
 
@@ -19,7 +20,10 @@ _Static_assert(sizeof(wr_cg_scalars) <= sizeof(wr_bicgstab_scalars), "the scalar
 struct wr_lockstep {
   wr_bicgstab *s;
   wr_lockstep_options o;
-  const wr_vec *inverse; /* [n] the diagonal of M^-1, or NULL */
+  const wr_vec *inverse; /* [n] the diagonal of M^-1; NULL: M is 1, or factors */
+  wr_precond *factors;   /* M that is not diagonal, or NULL   */
+  wr_vec one, inverse_one; /* [n] a column, and M^-1 of it, with factors */
+  const wr_vec *weight;  /* [n] of the rows, or NULL          */
   int is_cg, count, ld, used;
   int64_t every;
   wr_vec v[ARRAYS], bank;
@@ -28,7 +32,8 @@ struct wr_lockstep {
 };
 
 static int is_used(const wr_lockstep *l, int array) {
-  if (array >= INVERSE_P) return !l->is_cg && l->inverse != NULL;
+  if (array == INVERSE_P && l->is_cg) return l->factors != NULL;
+  if (array >= INVERSE_P) return !l->is_cg && (l->inverse || l->factors);
   return array <= Q || !l->is_cg;
 }
 
@@ -45,11 +50,14 @@ wr_status wr_lockstep_open(wr_bicgstab *s, int count, const wr_lockstep_options 
   TRY(wr_alloc_zeroed(&l, 1, sizeof *l, "several right-hand sides"));
   l->s = s, l->o = *options, l->count = count, l->ld = width_for(count);
   l->inverse = wr_precond_inverse(s->precond), l->is_cg = s->method == &wr_method_cg;
+  l->factors = l->inverse ? NULL : s->precond, l->weight = s->weight.id ? &s->weight : NULL;
   l->every = options->solve->check_every ? options->solve->check_every : s->env->place == WR_CUDA ? DEVICE_EVERY : 1;
   TRY(s->env->ops->alloc(s->env, WR_MAX_COLUMNS * STRIDE, WR_F64, "scalars", &l->bank));
   for (int k = 0; k < ARRAYS; k++)
     if (is_used(l, k))
       TRY(s->env->ops->alloc(s->env, s->system->n * l->ld, s->env->type, "several right-hand sides", &l->v[k]));
+  for (int k = 0; k < 2 && l->factors; k++)
+    TRY(s->env->ops->alloc(s->env, s->system->n, s->env->type, "a right-hand side", k ? &l->inverse_one : &l->one));
   *out = l, l = NULL;
 done:
   wr_lockstep_close(l);
@@ -59,7 +67,8 @@ done:
 void wr_lockstep_close(wr_lockstep *l) {
   if (l == NULL) return;
   for (int k = 0; k < ARRAYS; k++) l->s->env->ops->release(l->s->env, &l->v[k]);
-  l->s->env->ops->release(l->s->env, &l->bank);
+  wr_vec *const others[] = {&l->bank, &l->one, &l->inverse_one};
+  for (int k = 0; k < 3; k++) l->s->env->ops->release(l->s->env, others[k]);
   wr_free(l);
 }
 
@@ -98,10 +107,36 @@ static wr_status run_fused(wr_lockstep *l, wr_fused_many f) {
   return l->s->env->ops->fused_many(l->s->env, &f);
 }
 
-static wr_status multiply(wr_lockstep *l, int x, int y) {
+/* With the sums behind it. A device multiplies the columns behind the last one, too, which are 0: its kernels take whole rows,
+ * and can then take the sums in their pass. */
+static wr_status multiply(wr_lockstep *l, int x, int y, wr_fused_many sums) {
+  int columns = l->s->env->place == WR_CUDA ? l->ld : l->used;
+  sums.columns = l->used, sums.ld = l->ld, sums.bank = &l->bank, sums.stride = STRIDE;
   return wr_plan_apply_many(
       l->s->plan,
-      &(wr_apply_many){.columns = l->used, .alpha = 1, .x = &l->v[x], .y = &l->v[y], .ldx = l->ld, .ldy = l->ld});
+      &(wr_apply_many){
+          .columns = columns, .alpha = 1, .x = &l->v[x], .y = &l->v[y], .ldx = l->ld, .ldy = l->ld, .sums = &sums});
+}
+
+/* Columns of `to` := M^-1 of those of `from`, by factors: all at once where they can. */
+static wr_status precondition(wr_lockstep *l, int from, int to) {
+  const wr_vecops *ops = l->s->env->ops;
+  int done;
+  if (l->factors == NULL) return WR_OK;
+  PASS(wr_precond_apply_many(l->factors, l->ld, &l->v[from], &l->v[to], &done));
+  for (int c = 0; c < l->used && !done; c++) {
+    if (l->at[c] == NULL) continue;
+    PASS(ops->copy_column(l->s->env, &l->v[from], l->ld, c, &l->one, 1, 0));
+    PASS(wr_precond_apply(l->factors, &(wr_precond_request){.r = &l->one, .z = &l->inverse_one}));
+    PASS(ops->copy_column(l->s->env, &l->inverse_one, 1, 0, &l->v[to], l->ld, c));
+  }
+  return WR_OK;
+}
+
+/* The square of the norm of r in the rows as given, where those of the system are scaled. */
+static wr_fused_many weighing(const wr_lockstep *l, int into) {
+  const wr_vec *r = &l->v[R];
+  return (wr_fused_many){.in = {r}, .times = l->weight, .sum = {{r, r, 2, into}}};
 }
 
 /* One iteration of conjugate gradients; d is completed by the next one, or by `complete`. A is the matrix; all else are k
@@ -113,10 +148,11 @@ static wr_status multiply(wr_lockstep *l, int x, int y) {
  *   (p, q)                            p q
  *   r -= alpha q, one or two sums     r q M^-1   r
  *
- * These are 10 k vectors besides the multiply, and 2 k more of the multiply. */
+ * These are 10 k vectors besides the multiply, and 2 k more of the multiply. With factors z = M^-1 r has an array of its own,
+ * and (r, z) is a pass; so is the norm of r where rows have weights. */
 static wr_status step_cg(wr_lockstep *l) {
-  const wr_vec *r = &l->v[R], *p = &l->v[P], *q = &l->v[Q];
-  wr_fused_many find_p = {.in = {r, p, &l->v[D]},
+  const wr_vec *r = &l->v[R], *p = &l->v[P], *q = &l->v[Q], *z = l->factors ? &l->v[INVERSE_P] : r;
+  wr_fused_many find_p = {.in = {z, p, &l->v[D]},
                           .out = {&l->v[D], &l->v[P]},
                           .c = {{{0}, {1, CG(alpha)}, {1, 0}}, {{1, 0}, {1, CG(beta)}}},
                           .times = l->inverse, .times_first = l->inverse != NULL};
@@ -125,12 +161,17 @@ static wr_status step_cg(wr_lockstep *l) {
                           .out = {&l->v[R]},
                           .c = {{{1, 0}, {-1, CG(alpha)}}},
                           .times = l->inverse,
-                          .sum = {{r, r, 0, CG(solve.rr)}, {l->inverse ? r : NULL, r, 1, CG(rz_next)}},
-                          .step = &wr_step_cg_after_update};
+                          .sum = {{r, r, 0, CG(solve.rr)}, {l->inverse ? r : NULL, r, 1, CG(rz_next)}}};
+  wr_fused_many product = {.in = {r, z}, .sum = {{r, z, 0, CG(rz_next)}}};
+  wr_fused_many weighted = weighing(l, CG(solve.weighted_rr));
+  wr_fused_many *last = l->weight ? &weighted : l->factors ? &product : &update;
+  last->step = &wr_step_cg_after_update;
   PASS(run_fused(l, find_p));
-  PASS(multiply(l, P, Q));
-  PASS(run_fused(l, curvature));
-  return run_fused(l, update);
+  PASS(multiply(l, P, Q, curvature));
+  PASS(run_fused(l, update));
+  PASS(precondition(l, R, INVERSE_P));
+  if (l->factors) PASS(run_fused(l, product));
+  return l->weight ? run_fused(l, weighted) : WR_OK;
 }
 
 /* One iteration of BiCGSTAB, s overwriting r:
@@ -144,10 +185,12 @@ static wr_status step_cg(wr_lockstep *l) {
  *   (t, s), (t, t)                    t s
  *   d += ..., r = ..., with two sums  d p s t shadow  d r   and s besides M^-1 s
  *
- * These are 18 k vectors besides the multiplies, 21 k and two with M, and 4 k more of the multiplies. */
+ * These are 18 k vectors besides the multiplies, 21 k and two with M, and 4 k more of the multiplies; where a multiply takes
+ * the sums behind it in its pass, 2 k fewer. Where rows have weights, the norm of r is a pass, and that of s is taken with s.
+ */
 static wr_status step_bicgstab(wr_lockstep *l) {
   wr_vec *v = l->v, *scaled_p = l->inverse ? &v[INVERSE_P] : NULL, *scaled_s = l->inverse ? &v[INVERSE_S] : NULL;
-  int x = l->inverse ? INVERSE_P : P, z = l->inverse ? INVERSE_S : R;
+  int has_m = l->inverse || l->factors, x = has_m ? INVERSE_P : P, z = has_m ? INVERSE_S : R;
   wr_fused_many find_p = {.in = {&v[R], &v[P], &v[Q]},
                           .out = {&v[P]}, .scaled = scaled_p, .times = l->inverse,
                           .c = {{{1, 0}, {1, BICGSTAB(beta)}, {-1, BICGSTAB(beta_omega)}}}};
@@ -161,33 +204,42 @@ static wr_status step_bicgstab(wr_lockstep *l) {
   wr_fused_many after_t = {.in = {&v[T], &v[R]},
                            .sum = {{&v[T], &v[R], 0, BICGSTAB(ts)}, {&v[T], &v[T], 0, BICGSTAB(tt)}},
                            .step = &wr_step_bicgstab_after_second_product};
-  wr_fused_many update = {.in = {&v[D], &v[x], &v[R], &v[T], &v[SHADOW], scaled_s},
+  wr_fused_many weighted_s = weighing(l, BICGSTAB(weighted_ss)), weighted_r = weighing(l, BICGSTAB(solve.weighted_rr));
+  if (l->weight && !l->inverse) find_s.times = l->weight, find_s.sum[1] = weighted_s.sum[0];
+  wr_fused_many update = {.in = {&v[D], &v[x], &v[R], &v[T], &v[SHADOW], has_m ? &v[INVERSE_S] : NULL},
                           .out = {&v[D], &v[R]},
                           .c = {{{1, 0}, {1, BICGSTAB(alpha)}},
                                 {[2] = {1, 0}, [3] = {-1, BICGSTAB(omega)}}},
-                          .sum = {{&v[R], &v[R], 0, BICGSTAB(solve.rr)}, {&v[R], &v[SHADOW], 0, BICGSTAB(rho_next)}},
-                          .step = &wr_step_bicgstab_after_update};
-  update.c[0][l->inverse ? 5 : 2] = (wr_many_coefficient){1, BICGSTAB(omega)};
+                          .sum = {{&v[R], &v[R], 0, BICGSTAB(solve.rr)}, {&v[R], &v[SHADOW], 0, BICGSTAB(rho_next)}}};
+  update.c[0][has_m ? 5 : 2] = (wr_many_coefficient){1, BICGSTAB(omega)};
+  *(l->weight ? &weighted_r.step : &update.step) = &wr_step_bicgstab_after_update;
   PASS(run_fused(l, find_p));
-  PASS(multiply(l, x, Q));
-  PASS(run_fused(l, after_v));
+  PASS(precondition(l, P, INVERSE_P));
+  PASS(multiply(l, x, Q, after_v));
   PASS(run_fused(l, find_s));
-  PASS(multiply(l, z, T));
-  PASS(run_fused(l, after_t));
-  return run_fused(l, update);
+  if (l->weight && l->inverse) PASS(run_fused(l, weighted_s));
+  PASS(precondition(l, R, INVERSE_S));
+  PASS(multiply(l, z, T, after_t));
+  PASS(run_fused(l, update));
+  return l->weight ? run_fused(l, weighted_r) : WR_OK;
 }
 
 double wr_lockstep_bytes(const wr_bicgstab *s, int columns) {
   const wr_vec *inverse = wr_precond_inverse(s->precond);
   int is_cg = s->method == &wr_method_cg, multiplies = is_cg ? 1 : 2;
   double vector = (double)(s->system->n * wr_type_bytes(s->env->type)), shared = inverse ? 2 : 0;
-  double own = is_cg ? 10 : inverse ? 21 : 18;
+  double own = (is_cg ? 10 : inverse ? 21 : 18) + (s->weight.id != 0);
+  if (s->precond && !inverse) { /* copies of columns, and a pass more or M^-1 s besides s */
+    own += is_cg ? 4 : 7;
+    own += multiplies * wr_precond_get_info(s->precond)->apply_bytes / vector;
+  }
   return multiplies * wr_plan_many_bytes(s->plan, columns) + (own * columns + shared) * vector;
 }
 
 /* ---- Starting ---- */
 
-/* The sums of a first residual, (r, r) and, with M, (r, M^-1 r); BiCGSTAB's shadow is r. Then all scalars are there. */
+/* The sums of a first residual: (r, r), and for conjugate gradients with M (r, M^-1 r); BiCGSTAB's shadow is r. Then all
+ * scalars are there. */
 static wr_status begin(wr_lockstep *l) {
   wr_vecops const *ops = l->s->env->ops;
   const wr_vec *r = &l->v[R];
@@ -198,13 +250,19 @@ static wr_status begin(wr_lockstep *l) {
                           .sum = {{r, r, 0, BICGSTAB(rho)}}};
   PASS(ops->upload(l->s->env, &l->bank, l->scalars));
   PASS(run_fused(l, l->is_cg ? sums : shadow));
+  if (l->is_cg && l->factors) {
+    const wr_vec *z = &l->v[INVERSE_P];
+    PASS(precondition(l, R, INVERSE_P));
+    PASS(run_fused(l, (wr_fused_many){.in = {r, z}, .sum = {{r, z, 0, CG(rz_next)}}}));
+  }
   PASS(ops->download(l->s->env, &l->bank, l->scalars));
   for (int c = 0; c < l->used; c++) {
     wr_cg_scalars *cg = (wr_cg_scalars *)(l->scalars + c * STRIDE);
     wr_bicgstab_scalars *b = (wr_bicgstab_scalars *)(l->scalars + c * STRIDE);
+    cg->solve.rr = l->is_cg ? cg->rz : b->rho;
     if (l->is_cg) {
-      cg->is_preconditioned = l->inverse != NULL;
-      if (l->inverse) cg->rz = cg->rz_next;
+      cg->is_preconditioned = l->inverse || l->factors;
+      if (cg->is_preconditioned) cg->rz = cg->rz_next;
       if (!(cg->rz > 0)) cg->solve.breakdown = WR_CG_PRECONDITIONER;
     } else {
       b->noise = unit * unit * b->rho, b->least_cos2 = 64 * unit * unit;
@@ -219,13 +277,14 @@ static wr_solve_scalars *scalars_of(wr_lockstep *l, int c) { return (wr_solve_sc
 
 /* How a column is to end after a check. over: the monitor ends the work. An iterate no better than the guess is left. */
 static wr_lockstep_end find_end(const wr_lockstep *l, const wr_solve_scalars *a, wr_lockstep_column *at, int over) {
-  if (a->done != 0) return wr_solve_is_enough(a, a->rr) ? WR_LOCKSTEP_MET : WR_LOCKSTEP_ALONE;
+  double square = wr_solve_measure(a);
+  if (a->done != 0) return wr_solve_is_enough(a, square) ? WR_LOCKSTEP_MET : WR_LOCKSTEP_ALONE;
   if (a->stalled != 0) return WR_LOCKSTEP_ALONE;
-  if (over || !(a->rounds < a->last)) return a->rr <= at->first * at->first ? WR_LOCKSTEP_MET : WR_LOCKSTEP_ALONE;
+  if (over || !(a->rounds < a->last)) return square <= at->first * at->first ? WR_LOCKSTEP_MET : WR_LOCKSTEP_ALONE;
   double multiplies = a->rounds * (l->is_cg ? 1 : 2);
   if (multiplies < at->review) return WR_LOCKSTEP_GOING;
   wr_bicgstab_review review = {.multiplies = (int64_t)multiplies, .first = at->first,
-                               .least = sqrt(fmin(a->gain_rr, a->rr)), .target = at->bound, .next = -1};
+                               .least = sqrt(fmin(a->gain_rr, square)), .target = at->bound, .next = -1};
   if (!l->o.goes_on(l->o.context, &review)) return WR_LOCKSTEP_ALONE;
   at->review = review.next >= 0 ? multiplies + fmax(1, (double)review.next) : INFINITY;
   return WR_LOCKSTEP_GOING;
@@ -291,7 +350,7 @@ static wr_status check(wr_lockstep *l, const wr_monitor *monitor, int *left) {
     const wr_solve_scalars *a = scalars_of(l, c);
     wr_lockstep_column *at = l->at[c];
     if (at == NULL) continue;
-    double measure = sqrt(a->rr) / at->norm_b;
+    double measure = sqrt(wr_solve_measure(a)) / at->norm_b;
     at->iterations = iterations = (int64_t)a->steps, at->multiplies = (int64_t)a->rounds * (l->is_cg ? 1 : 2);
     if (l->o.keeps_history) PASS(wr_history_add(&at->history, iterations, measure));
     if (measure > worst) worst = measure, target = at->bound / at->norm_b;

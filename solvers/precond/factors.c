@@ -319,6 +319,14 @@ static wr_status apply(void *state, wr_env *env, const wr_precond_request *reque
   return finish(env, request);
 }
 
+/* On a device one after the other: there rows wait for others, a vector at a time (docs/decisions.md). */
+static wr_status apply_many(void *state, wr_env *env, int ld, const wr_vec *r, wr_vec *z, int *done) {
+  const factors *f = state;
+  if (f->cuda || ld > wr_lu_host_columns(f->host)) return WR_OK;
+  *done = 1;
+  return wr_lu_host_apply_many(f->host, env, ld, r, z);
+}
+
 static void destroy(void *state, wr_env *env) {
   factors *f = state;
   wr_lu_host_destroy(f->host);
@@ -382,6 +390,7 @@ const wr_preconditioner wr_precond_ilu0 = {
     .state_size = sizeof(factors),
     .prepare = prepare_ilu0,
     .apply = apply,
+    .apply_many = apply_many,
     .destroy = destroy,
 };
 
@@ -394,5 +403,6 @@ const wr_preconditioner wr_precond_ilut = {
     .state_size = sizeof(factors),
     .prepare = prepare_ilut,
     .apply = apply,
+    .apply_many = apply_many,
     .destroy = destroy,
 };

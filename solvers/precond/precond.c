@@ -126,6 +126,20 @@ wr_status wr_precond_apply(wr_precond *p, const wr_precond_request *request) {
   return p->of->apply ? p->of->apply(p->state, p->env, request) : wr_precond_scale(p->env, NULL, request);
 }
 
+wr_status wr_precond_apply_many(wr_precond *p, int ld, const wr_vec *r, wr_vec *z, int *done) {
+  WR_NEED(p);
+  WR_NEED(done);
+  *done = 0;
+  if (p->of->apply_many == NULL || ld < 2) return WR_OK;
+  const wr_vec *const vectors[] = {r, z};
+  for (int k = 0; k < 2; k++) {
+    const wr_vec *v = vectors[k];
+    WR_REFUSE_IF(v == NULL || v->place != p->env->place || v->type != p->env->type || v->n != p->n * ld,
+                 "%s is no array of %lld rows of %d at its place", k ? "z" : "r", (long long)p->n, ld);
+  }
+  return p->of->apply_many(p->state, p->env, ld, r, z, done);
+}
+
 void wr_precond_destroy(wr_precond *p) {
   if (p == NULL) return;
   if (p->of->destroy && p->state) p->of->destroy(p->state, p->env);

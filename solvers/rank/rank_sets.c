@@ -85,6 +85,13 @@ typedef struct column {
   int64_t window; /* the sweep behind which it began   */
 } column;
 
+/* A set that has ended, and what is kept of its column. */
+typedef struct ended_set {
+  wr_set_ranks found;
+  wr_vec one;    /* [n] the column; of `aside`       */
+  double *value; /* [room] of its teleport vector    */
+} ended_set;
+
 typedef struct batch {
   const wr_graph *graph;
   wr_plan *plan;
@@ -96,10 +103,14 @@ typedef struct batch {
   int now;         /* x[now] has the ranks                                                                            */
   int64_t room;    /* entries of a column                                                                             */
   wr_vec x[2];     /* [n * width] ranks by out-degree, row-major                                                      */
-  wr_vec one;      /* [n] a column                                                                                    */
+  wr_env own;      /* on a device, a stream of its own, by which what is found for a set is fetched while sweeps go on */
+  wr_env *aside;   /* that, or on the host env                                                                        */
+  ended_set ended[WR_MAX_COLUMNS]; /* [ended_count] since the last check                                              */
+  int ended_count;
+  wr_vec one;      /* [n] a column that is moved; on the host alone                                                   */
   wr_vec scale;    /* [n] 1 / out-degree, as of pagerank.h                                                            */
   wr_vec lengths;  /* [n] by x: links into a page, with weights out of it, too, times what makes x its rank           */
-  wr_vec rows, values, sums; /* of wr_epilogue_many                                                                   */
+  wr_vec rows, values, sums, marks; /* of wr_epilogue_many; marks on a device alone                                   */
   wr_vec reach;    /* [1] the sum of lengths and a column                                                             */
   double *row_of, *value_of; /* [WR_MAX_COLUMNS * room] rows and values                                               */
   double sum[WR_COLUMN_SUMS]; /* sums, as of the last check                                                           */
@@ -118,23 +129,31 @@ typedef struct batch {
 
 static void close_batch(batch *b) {
   wr_vec *const vectors[] = {&b->x[0], &b->x[1], &b->one, &b->scale, &b->lengths, &b->rows, &b->values, &b->sums,
-                             &b->reach};
+                             &b->marks};
   void *const arrays[] = {b->row_of, b->value_of, b->place, b->by_row, b->by_page, b->node, b->score, b->jumps};
   for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) b->env->ops->release(b->env, vectors[v]);
   for (size_t a = 0; a < sizeof arrays / sizeof *arrays; a++) wr_free(arrays[a]);
   wr_candidates_close(&b->best);
+  for (int k = 0; k < WR_MAX_COLUMNS; k++) {
+    wr_free(b->ended[k].value);
+    if (b->aside) b->aside->ops->release(b->aside, &b->ended[k].one);
+  }
+  if (b->aside) b->aside->ops->release(b->aside, &b->reach);
+  wr_env_close(&b->own);
   wr_graph_free(&b->plain);
 }
 
-/* An epilogue of `columns` columns from `first` on. */
-static wr_epilogue_many epilogue_of(const batch *b, int columns, int first) {
-  return (wr_epilogue_many){.columns = columns,
-                            .first = first,
+/* The epilogue whose y is x[k]. */
+static wr_epilogue_many epilogue_of(batch *b, int k) {
+  return (wr_epilogue_many){.columns = b->used,
+                            .y = &b->x[k],
+                            .ldy = b->width,
                             .scale = &b->scale,
                             .room = b->room,
                             .rows = &b->rows,
                             .values = &b->values,
-                            .sums = (wr_vec *)&b->sums};
+                            .sums = &b->sums,
+                            .marks = b->marks.id ? &b->marks : NULL};
 }
 
 /* lengths: the links of the matrix as parsed, so that the flow may be on a device alone. */
@@ -184,16 +203,27 @@ static void find_rounding(batch *b) {
   b->target = b->o.stop_on_change ? b->o.tolerance : d > 0 ? target * (1 - d) / d / b->sum_error : DBL_MAX;
 }
 
+static wr_status open_aside(batch *b) {
+  const wr_env *env = b->env;
+  if (env->place == WR_HOST) return b->aside = b->env, WR_OK;
+  b->own = (wr_env){.place = env->place, .device = env->device, .type = env->type, .threads = env->threads,
+                    .deterministic = env->deterministic, .testing = env->testing};
+  PASS(wr_env_open(&b->own));
+  b->aside = &b->own;
+  return WR_OK;
+}
+
 static wr_status open_batch(batch *b) {
   const wr_vecops *ops = b->env->ops;
   int64_t n = b->graph->n, top = b->o.top < n ? b->o.top : n;
   b->o.top = top;
   for (int k = 0; k < 2; k++) PASS(ops->alloc(b->env, n * b->width, b->env->type, "ranks of several sets", &b->x[k]));
-  PASS(ops->alloc(b->env, n, b->env->type, "ranks of a set", &b->one));
+  PASS(open_aside(b));
   PASS(ops->alloc(b->env, WR_MAX_COLUMNS * b->room, WR_F64, "teleport sets", &b->rows));
   PASS(ops->alloc(b->env, WR_MAX_COLUMNS * b->room, WR_F64, "teleport sets", &b->values));
   PASS(ops->alloc(b->env, WR_COLUMN_SUMS, WR_F64, "sums of columns", &b->sums));
-  PASS(ops->alloc(b->env, 1, WR_F64, "a sum", &b->reach));
+  if (b->env->place == WR_CUDA) PASS(ops->alloc(b->env, n / 8 + 1, WR_F64, "marks of rows", &b->marks));
+  PASS(ops->alloc(b->aside, 1, WR_F64, "a sum", &b->reach));
   PASS(wr_alloc(&b->row_of, WR_MAX_COLUMNS * b->room, sizeof *b->row_of, "teleport sets"));
   PASS(wr_alloc_zeroed(&b->value_of, WR_MAX_COLUMNS * b->room, sizeof *b->value_of, "teleport sets"));
   PASS(wr_alloc(&b->node, top, sizeof *b->node, "the best nodes"));
@@ -202,7 +232,7 @@ static wr_status open_batch(batch *b) {
   for (int c = 0; c < WR_MAX_COLUMNS; c++) b->at[c].set = -1;
   PASS(place_scale(b));
   PASS(place_lengths(b));
-  if (b->env->place == WR_CUDA) PASS(wr_candidates_open(&b->best, b->graph, b->env, top));
+  if (b->env->place == WR_CUDA) PASS(wr_candidates_open(&b->best, b->graph, b->aside, top));
   find_rounding(b);
   return WR_OK;
 }
@@ -226,17 +256,7 @@ static void load_set(batch *b, int c, int64_t set) {
   for (int64_t k = count; k < b->room; k++) row[k] = -1, value[k] = 0;
 }
 
-/* Column c of x[now] := its teleport vector, scaled. */
-static wr_status start_column(batch *b, int c) {
-  const wr_vecops *ops = b->env->ops;
-  wr_epilogue_many e = epilogue_of(b, 1, c);
-  e.y = &b->one, e.ldy = 1, e.plus = 1;
-  PASS(ops->fill(b->env, &b->one, 0));
-  PASS(ops->epilogue_many(b->env, &e));
-  return ops->copy_column(b->env, &b->one, 1, 0, &b->x[b->now], b->width, c);
-}
-
-/* Gives columns without a set the next ones. */
+/* Gives columns without a set, which are 0, the next ones: each begins at its teleport vector, scaled. */
 static wr_status fill_columns(batch *b) {
   const wr_vecops *ops = b->env->ops;
   int is_new[WR_MAX_COLUMNS] = {0}, any = 0;
@@ -245,8 +265,10 @@ static wr_status fill_columns(batch *b) {
   if (!any) return WR_OK;
   PASS(ops->upload(b->env, &b->rows, b->row_of));
   PASS(ops->upload(b->env, &b->values, b->value_of));
+  wr_epilogue_many e = epilogue_of(b, b->now);
+  e.plus = 1;
   for (int c = 0; c < b->used; c++)
-    if (is_new[c]) PASS(start_column(b, c));
+    if (is_new[c]) PASS(ops->start_column(b->env, &e, c));
   return WR_OK;
 }
 
@@ -256,6 +278,7 @@ static wr_status narrow(batch *b) {
   const wr_vecops *ops = b->env->ops;
   int before = b->used;
   if (b->env->place != WR_HOST || b->next < b->sets->count) return WR_OK;
+  if (b->one.id == 0) PASS(ops->alloc(b->env, b->graph->n, b->env->type, "ranks of a set", &b->one));
   PASS(ops->download(b->env, &b->sums, b->sum)); /* with the masses of columns that have just begun */
   for (int c = 0; c < b->used; c++) {
     while (b->used > c && b->at[b->used - 1].set < 0) b->used--;
@@ -265,7 +288,7 @@ static wr_status narrow(batch *b) {
     load_set(b, c, moved.set);
     b->at[c] = moved, b->at[last].set = -1;
     b->sum[c] = b->sum[last], b->sum[WR_MAX_COLUMNS + c] = b->sum[WR_MAX_COLUMNS + last];
-    PASS(ops->copy_column(b->env, &b->x[b->now], b->width, last, &b->one, 1, 0));
+    PASS(ops->move_column(b->env, &b->x[b->now], b->width, last, &b->one));
     PASS(ops->copy_column(b->env, &b->one, 1, 0, &b->x[b->now], b->width, c));
   }
   if (b->used == before || b->used == 0) return WR_OK;
@@ -279,11 +302,10 @@ static wr_status narrow(batch *b) {
 static wr_status sweep(batch *b, int measures) {
   double d = b->o.damping;
   wr_vec *x = &b->x[b->now], *y = &b->x[1 - b->now];
-  wr_epilogue_many e = epilogue_of(b, b->used, 0);
-  e.y = y, e.ldy = e.ldx = b->width, e.x = measures ? x : NULL, e.times = d, e.plus = 1 - d;
+  wr_epilogue_many e = epilogue_of(b, 1 - b->now);
+  e.ldx = b->width, e.x = measures ? x : NULL, e.times = d, e.plus = 1 - d;
   PASS(wr_plan_apply_many(b->plan, &(wr_apply_many){.columns = b->used, .alpha = d, .x = x, .y = y, .ldx = b->width,
-                                                    .ldy = b->width}));
-  PASS(b->env->ops->epilogue_many(b->env, &e));
+                                                    .ldy = b->width, .ranks = &e}));
   b->now = 1 - b->now, b->facts->multiplies++;
   return WR_OK;
 }
@@ -306,29 +328,29 @@ static int is_done(const batch *b, column *at, double change, wr_outcome *outcom
 
 /* ---- What is found for a set ---- */
 
-/* by_page := the scores of the column `one`. */
-static wr_status download_scores(batch *b) {
+/* by_page := the scores of a column. */
+static wr_status download_scores(batch *b, const wr_vec *one) {
   const wr_graph *g = b->graph;
   if (b->by_page == NULL) PASS(wr_alloc(&b->by_page, g->n, sizeof *b->by_page, "scores of a set"));
   if (g->order && b->by_row == NULL) PASS(wr_alloc(&b->by_row, g->n, sizeof *b->by_row, "scores of a set"));
-  PASS(b->env->ops->download(b->env, &b->one, g->order ? b->by_row : b->by_page));
+  PASS(b->aside->ops->download(b->aside, one, g->order ? b->by_row : b->by_page));
   if (g->order) wr_graph_restore(g, b->by_row, b->by_page);
 #pragma omp parallel for schedule(static) if (g->n > 100000)
   for (int64_t i = 0; i < g->n; i++) b->by_page[i] = wr_graph_rank(g, i, b->by_page[i]);
   return WR_OK;
 }
 
-/* The best nodes of the column `one`; has_scores: by_page has its scores. */
-static wr_status find_best(batch *b, int has_scores, wr_set_ranks *found) {
+/* The best nodes of a column; has_scores: by_page has its scores. */
+static wr_status find_best(batch *b, const wr_vec *one, int has_scores, wr_set_ranks *found) {
   int64_t top = b->o.top;
   found->node = b->node, found->score = b->score, found->count = 0;
   if (top == 0) return WR_OK;
-  if (b->env->place == WR_CUDA) PASS(wr_candidates_find(&b->best, &b->one, &b->scale));
+  if (b->env->place == WR_CUDA) PASS(wr_candidates_find(&b->best, one, &b->scale));
   if (b->env->place == WR_CUDA && b->best.count >= top) {
     memcpy(b->node, b->best.node, (size_t)top * sizeof *b->node);
     memcpy(b->score, b->best.score, (size_t)top * sizeof *b->score);
   } else {
-    if (!has_scores) PASS(download_scores(b));
+    if (!has_scores) PASS(download_scores(b, one));
     wr_top(b->by_page, b->graph->n, top, b->node);
     for (int64_t k = 0; k < top; k++) b->score[k] = b->by_page[b->node[k]];
   }
@@ -346,8 +368,8 @@ static int is_checked(const batch *b, int64_t set) {
   return (int64_t)((double)k * (double)(count - 1) / (double)(m - 1)) == set;
 }
 
-/* The host's own bound of the scores in by_page, which are those of column c, from the links. */
-static wr_status check_bound(batch *b, int c, wr_set_ranks *found) {
+/* The host's own bound of the scores in by_page, from the links. value: of the teleport vector. */
+static wr_status check_bound(batch *b, const double *value, wr_set_ranks *found) {
   wr_status status = WR_OK;
   const wr_graph *g = b->graph;
   const wr_teleport_sets *s = b->sets;
@@ -356,7 +378,7 @@ static wr_status check_bound(batch *b, int c, wr_set_ranks *found) {
   int is_plain = g->order == NULL && g->flow->row_ptr != NULL;
   if (!is_plain && b->plain.flow == NULL) TRY(wr_graph_build(g->links, g->edges_in, NULL, NULL, &b->plain));
   if (b->jumps == NULL) TRY(wr_alloc_zeroed(&b->jumps, g->n, sizeof *b->jumps, "a teleport vector"));
-  for (int64_t p = first; p < end; p++) b->jumps[s->page[p]] = b->value_of[c * b->room + p - first];
+  for (int64_t p = first; p < end; p++) b->jumps[s->page[p]] = value[p - first];
   wr_graph by_set = is_plain ? *g : b->plain;
   by_set.teleport = b->jumps;
   TRY(wr_scores_certify(&by_set, b->o.damping, b->by_page, &bound));
@@ -368,32 +390,49 @@ done:
   return status;
 }
 
-/* The bound on the error of column c, which is copied to `one`. */
-static wr_status find_bound(batch *b, int c, double change, double *bound) {
-  const wr_vecops *ops = b->env->ops;
+/* The bound on the error of a column. */
+static wr_status find_bound(batch *b, const wr_vec *one, double change, double *bound) {
+  const wr_vecops *ops = b->aside->ops;
   double reach, unit = wr_plan_get_info(b->plan)->sum_unit, rate = b->o.damping / (1 - b->o.damping);
-  PASS(ops->copy_column(b->env, &b->x[b->now], b->width, c, &b->one, 1, 0));
-  wr_fused f = {.in = {&b->one, &b->lengths}, .reduce = {{WR_DOT, &b->one, &b->lengths, {&b->reach, 0}}}};
-  PASS(ops->fused(b->env, &f));
-  PASS(ops->download(b->env, &b->reach, &reach));
+  wr_fused f = {.in = {one, &b->lengths}, .reduce = {{WR_DOT, one, &b->lengths, {&b->reach, 0}}}};
+  PASS(ops->fused(b->aside, &f));
+  PASS(ops->download(b->aside, &b->reach, &reach));
   unit = fmax(unit, wr_type_unit(WR_F64));
   *bound = change * b->sum_error * rate + b->rounding + 1.001 * unit * (reach + 2) / (1 - b->o.damping);
   return WR_OK;
 }
 
-static wr_status finish_column(batch *b, int c, wr_outcome outcome,
-                               wr_status (*done)(void *context, const wr_set_ranks *found), void *context) {
+/* Takes the set out of column c, which becomes 0. The stream of the batch has nothing left to do. */
+static wr_status end_column(batch *b, int c, wr_outcome outcome) {
   column *at = &b->at[c];
-  wr_set_ranks found = {.set = at->set, .outcome = outcome, .iterations = at->sweeps, .change = b->sum[c]};
-  int is_one = is_checked(b, at->set) && outcome != WR_NON_FINITE;
-  PASS(find_bound(b, c, found.change, &found.bound));
-  if (!isfinite(found.bound)) found.bound = INFINITY;
-  if (is_one) PASS(download_scores(b));
-  if (is_one) PASS(check_bound(b, c, &found));
-  if (outcome != WR_NON_FINITE) PASS(find_best(b, is_one, &found));
-  b->facts->done++, b->facts->iterations += at->sweeps;
-  at->set = -1;
-  return done(context, &found);
+  ended_set *e = &b->ended[b->ended_count];
+  if (e->value == NULL) PASS(wr_alloc(&e->value, b->room, sizeof *e->value, "a teleport set"));
+  if (e->one.id == 0) PASS(b->aside->ops->alloc(b->aside, b->graph->n, b->env->type, "ranks of a set", &e->one));
+  memcpy(e->value, b->value_of + c * b->room, (size_t)b->room * sizeof *e->value);
+  e->found = (wr_set_ranks){.set = at->set, .outcome = outcome, .iterations = at->sweeps, .change = b->sum[c]};
+  PASS(b->aside->ops->move_column(b->aside, &b->x[b->now], b->width, c, &e->one));
+  at->set = -1, b->ended_count++;
+  return WR_OK;
+}
+
+static wr_status finish_set(batch *b, ended_set *e, wr_status (*done)(void *context, const wr_set_ranks *found),
+                            void *context) {
+  wr_set_ranks *found = &e->found;
+  int is_one = is_checked(b, found->set) && found->outcome != WR_NON_FINITE;
+  PASS(find_bound(b, &e->one, found->change, &found->bound));
+  if (!isfinite(found->bound)) found->bound = INFINITY;
+  if (is_one) PASS(download_scores(b, &e->one));
+  if (is_one) PASS(check_bound(b, e->value, found));
+  if (found->outcome != WR_NON_FINITE) PASS(find_best(b, &e->one, is_one, found));
+  b->facts->done++, b->facts->iterations += found->iterations;
+  return done(context, found);
+}
+
+/* What is found for the sets that have ended, while a device makes the sweeps that it was asked for. */
+static wr_status finish_sets(batch *b, wr_status (*done)(void *context, const wr_set_ranks *found), void *context) {
+  for (int k = 0; k < b->ended_count; k++) PASS(finish_set(b, &b->ended[k], done, context));
+  b->ended_count = 0;
+  return WR_OK;
 }
 
 /* ---- All sets ---- */
@@ -404,19 +443,17 @@ static int has_sets(const batch *b) {
   return 0;
 }
 
-/* A check: finishes the columns that are done, or all of them when something ends the work. */
-static wr_status check_columns(batch *b, int64_t sweeps, wr_outcome ended,
-                               wr_status (*done)(void *context, const wr_set_ranks *found), void *context) {
+/* A check: ends the columns that are done, or all of them when something ends the work. */
+static wr_status check_columns(batch *b, int64_t sweeps, wr_outcome ended) {
   PASS(b->env->ops->download(b->env, &b->sums, b->sum));
   for (int c = 0; c < b->used; c++) {
     wr_outcome outcome;
     if (b->at[c].set < 0) continue;
     b->at[c].sweeps += sweeps;
     int over = is_done(b, &b->at[c], b->sum[c], &outcome);
-    if (!over && ended == WR_CONVERGED) continue;
-    PASS(finish_column(b, c, over ? outcome : ended, done, context));
+    if (over || ended != WR_CONVERGED) PASS(end_column(b, c, over ? outcome : ended));
   }
-  return WR_OK;
+  return b->ended_count > 0 ? b->aside->ops->wait(b->aside) : WR_OK;
 }
 
 static wr_status run(batch *b, const wr_monitor *monitor, wr_status (*done)(void *context, const wr_set_ranks *found),
@@ -426,15 +463,16 @@ static wr_status run(batch *b, const wr_monitor *monitor, wr_status (*done)(void
   PASS(narrow(b));
   while (has_sets(b)) {
     for (int64_t k = 1; k <= every; k++) PASS(sweep(b, k == every));
+    PASS(finish_sets(b, done, context));
     b->facts->ended = (wr_outcome)wr_monitor_ends(monitor);
-    PASS(check_columns(b, every, b->facts->ended, done, context));
+    PASS(check_columns(b, every, b->facts->ended));
     if (b->facts->ended != WR_CONVERGED) break;
     if (monitor && monitor->preparing)
       monitor->preparing(monitor->context, "ranking sets", (double)b->facts->done / (double)b->sets->count);
     PASS(fill_columns(b));
     PASS(narrow(b));
   }
-  return WR_OK;
+  return finish_sets(b, done, context);
 }
 
 wr_status wr_rank_sets(const wr_graph *graph, wr_plan *plan, wr_env *env, const wr_teleport_sets *sets,

@@ -51,29 +51,36 @@ typedef struct wr_apply_many {
   wr_vec *y;          /* [nrows * ldy]: Y(i, c) is y[i * ldy + c]                                                          */
   int64_t ldx, ldy;   /* k or more, each. Elements c >= k of a row have no effect and are not written. Fastest are 2, 4    */
                       /* and 8: rows of X then begin at multiples of 16 bytes and lie in the fewest sectors of 32 bytes    */
+  /* OPTIONAL, one of them at most: what is done with Y behind the multiply. A backend that does it while rows of Y are in  */
+  /* registers sets env->many_done; for others spmv.c makes a further pass                                                */
+  const struct wr_epilogue_many *ranks; /* of this Y and of k columns; its x is NULL or this X; beta is 0                 */
+  const struct wr_fused_many *sums;     /* sums of Y's columns, of k or fewer, without outputs                            */
 } wr_apply_many;
 
-/* What PageRank does with each column behind a wr_apply_many, as a pass over Y (wr_vecops.epilogue_many). v is a sparse vector
- * of each column, the teleport set:
- *   Y(i, c) += (times * mass[c] + plus) * v_c(i)     (computed in f64, then rounded to the type of y)
+/* What PageRank does with each column behind a wr_apply_many, as a pass over Y (wr_vecops.epilogue_many) or within the
+ * multiply. v is a sparse vector of each column, the teleport set:
+ *   Y(i, c) += (times * mass[c] + plus) * v_c(i)     (computed in f64, then rounded to the type of y; within a multiply the
+ *                                                     summand is rounded to it first, and the product only with the sum)
  *   Y(i, c) *= scale[i]                               (unless scale[i] is 0, as of a page without links)
  *   change[c] = sum over i of |Y(i, c) - X(i, c)| / scale[i], or without the division where that is 0
  *   mass[c]   = sum over i of Y(i, c) where scale[i] is 0
  * The sums of a column depend on that column alone, in all bits, on n, on the device and, there, on ldy: not on its place
- * among the columns, nor on their number. */
+ * among the columns, nor on their number. Within a multiply they depend on the plan and on the number of columns, too. */
 typedef struct wr_epilogue_many {
-  int columns, first;   /* k: 1 to ldy; the place of the first in `rows`, `values` and `sums`: first + k <= WR_MAX_COLUMNS */
+  int columns;          /* k: 1 to ldy                                                                               */
   wr_vec *y;            /* [n * ldy]: Y(i, c) is y[i * ldy + c]                                                       */
   int64_t ldy;          /* 1, 2, 4 or 8, as for x                                                                     */
   const wr_vec *x;      /* [n * ldx]; NULL: no change is measured, and `change` stays as it is                        */
   int64_t ldx;
   const wr_vec *scale;  /* [n], may be compact                                                                        */
   int64_t room;         /* entries that a column's v has room for, 1 or more                                          */
-  const wr_vec *rows;   /* [WR_MAX_COLUMNS * room] f64: i of each entry of v_c, from (first + c) * room on. None occurs twice */
-                        /* in a column, and one that is not in 0..n-1 is no entry                                     */
+  const wr_vec *rows;   /* [WR_MAX_COLUMNS * room] f64: i of each entry of v_c, from c * room on. None occurs twice in a */
+                        /* column, and one that is not in 0..n-1 is no entry                                          */
   const wr_vec *values; /* likewise, f64                                                                              */
   double times, plus;
-  wr_vec *sums;         /* [2 * WR_MAX_COLUMNS] f64: change[c] is sums[first + c], mass[c] that behind WR_MAX_COLUMNS more */
+  wr_vec *sums;         /* [2 * WR_MAX_COLUMNS] f64: change[c] is sums[c], mass[c] that behind WR_MAX_COLUMNS more     */
+  wr_vec *marks;        /* [n / 8 + 1] f64, all 0 before and after: a byte for each row, which a multiply needs that does */
+                        /* all this in its pass. NULL: none does                                                      */
 } wr_epilogue_many;
 
 WR_C_END

@@ -34,9 +34,8 @@ wr_status wr_epilogue_many_check(const wr_env *env, const wr_epilogue_many *e) {
   WR_NEED(e);
   WR_NEED_OK(check_vec(env, e->scale, "the scale of columns"));
   WR_NEED_OK(check_rows(env, e->y, e->scale->n, e->ldy, e->scale->type, "the y of columns"));
-  if (e->columns < 1 || e->columns > e->ldy || e->first < 0 || e->first + e->columns > WR_MAX_COLUMNS)
-    return wr_fail(WR_EUSAGE, "%d columns from %d on, in rows of %lld elements", e->columns, e->first,
-                   (long long)e->ldy);
+  if (e->columns < 1 || e->columns > e->ldy)
+    return wr_fail(WR_EUSAGE, "%d columns in rows of %lld elements", e->columns, (long long)e->ldy);
   if (e->x) {
     WR_NEED_OK(check_rows(env, e->x, e->scale->n, e->ldx, e->scale->type, "the x of columns"));
     if (e->columns > e->ldx || e->x->data == e->y->data)
@@ -47,7 +46,14 @@ wr_status wr_epilogue_many_check(const wr_env *env, const wr_epilogue_many *e) {
   WR_NEED_OK(check_numbers(env, e->rows, WR_MAX_COLUMNS * e->room, "the rows of entries"));
   WR_NEED_OK(check_numbers(env, e->values, WR_MAX_COLUMNS * e->room, "the values of entries"));
   WR_NEED_OK(check_numbers(env, e->sums, WR_COLUMN_SUMS, "the sums of columns"));
+  if (e->marks) WR_NEED_OK(check_numbers(env, e->marks, e->scale->n / 8 + 1, "the marks of rows"));
   return WR_OK;
+}
+
+wr_status wr_start_column_check(const wr_env *env, const wr_epilogue_many *e, int c) {
+  PASS(wr_epilogue_many_check(env, e));
+  if (c >= 0 && c < e->columns) return WR_OK;
+  return wr_fail(WR_EUSAGE, "column %d of %d", c, e->columns);
 }
 
 /* ---- The host ---- */
@@ -77,7 +83,7 @@ static void finish_block(void *context, int64_t b) {
 
 void wr_host_columns(wr_env *env, const wr_epilogue_many *e, double *partials) {
   int64_t n = e->scale->n, blocks = n / BLOCK_ROWS + (n % BLOCK_ROWS != 0);
-  double *change = (double *)e->sums->data + e->first, *mass = change + WR_MAX_COLUMNS;
+  double *change = e->sums->data, *mass = change + WR_MAX_COLUMNS;
   e->y->writes++, e->sums->writes++;
   for (int c = 0; c < e->columns; c++) (e->y->type == WR_F32 ? jump_f32 : jump_f64)(e, c, e->times * mass[c] + e->plus);
   wr_team_for(wr_env_team(env), blocks, finish_block, &(finishing){e, partials});
@@ -88,4 +94,10 @@ void wr_host_columns(wr_env *env, const wr_epilogue_many *e, double *partials) {
     if (e->x) change[c] = sum[0];
     mass[c] = sum[1];
   }
+}
+
+void wr_host_start_column(const wr_epilogue_many *e, int c) {
+  double *mass = (double *)e->sums->data + WR_MAX_COLUMNS;
+  e->y->writes++, e->sums->writes++;
+  mass[c] = (e->y->type == WR_F32 ? start_f32 : start_f64)(e, c);
 }

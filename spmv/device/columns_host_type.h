@@ -2,7 +2,7 @@
 
 /* Adds `jump` times the v of column c. */
 static void NAME(jump)(const wr_epilogue_many *e, int c, double jump) {
-  int64_t n = e->scale->n, first = (e->first + c) * e->room;
+  int64_t n = e->scale->n, first = c * e->room;
   const double *row = (const double *)e->rows->data + first, *value = (const double *)e->values->data + first;
   T *y = (T *)e->y->data + c;
   for (int64_t k = 0; k < e->room; k++) {
@@ -43,4 +43,20 @@ static void NAME(finish)(const wr_epilogue_many *e, int64_t block, double *sum) 
     case 17: NAME(finish_rows)(e, first, end, 8, 1, sum); break;
     default: NAME(finish_rows)(e, first, end, e->columns, e->x != NULL, sum); break;
   }
+}
+
+/* Column c, which is 0, := plus * v_c, scaled. Returns its rank of rows whose scale is 0. */
+static double NAME(start)(const wr_epilogue_many *e, int c) {
+  double mass = 0;
+  const double *row = (const double *)e->rows->data + c * e->room;
+  NAME(jump)(e, c, e->plus);
+  for (int64_t k = 0; k < e->room; k++) {
+    if (!(row[k] >= 0 && row[k] < (double)e->scale->n)) continue;
+    T *at = (T *)e->y->data + (int64_t)row[k] * e->ldy + c, scale = ((const T *)e->scale->data)[(int64_t)row[k]];
+    if (scale != 0)
+      *at = (T)((double)*at * (double)scale);
+    else
+      mass += (double)*at;
+  }
+  return mass;
 }

@@ -105,7 +105,9 @@ wr_status wr_cuda_maxima(wr_env *env, const wr_vec *v, const wr_vec *scale, int6
 wr_status wr_cuda_pick(wr_env *env, const wr_vec *v, int64_t length, const wr_vec *pieces, wr_vec *to);
 wr_status wr_cuda_copy_column(wr_env *env, const wr_vec *from, int64_t from_ld, int64_t from_column, wr_vec *to,
                               int64_t to_ld, int64_t to_column);
+wr_status wr_cuda_move_column(wr_env *env, wr_vec *from, int64_t ld, int64_t column, wr_vec *to);
 wr_status wr_cuda_epilogue_many(wr_env *env, const struct wr_epilogue_many *e);
+wr_status wr_cuda_start_column(wr_env *env, const struct wr_epilogue_many *e, int c);
 wr_status wr_cuda_fused_many(wr_env *env, const wr_fused_many *f);
 
 WR_C_END

@@ -28,6 +28,7 @@ typedef struct wr_env {
   struct wr_testing *testing; /* NULL; tests alone set it (testing.h)                                  */
   /* -- set by operations and backends */
   int then_done;     /* 1: the last operation has run its step, so wr_then_run must not                 */
+  int many_done;     /* 1: the backend has done what the last wr_apply_many asks for behind the multiply */
   struct wr_resident *resident; /* the resident loop that is being recorded                            */
   /* -- set by wr_env_open */
   const wr_vecops *ops;

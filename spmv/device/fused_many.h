@@ -12,6 +12,10 @@ wr_status wr_fused_many_check(const wr_env *env, const wr_fused_many *f);
 /* partials: room for 2 * ld sums for each 1024 rows. */
 void wr_host_fused_many(wr_env *env, const wr_fused_many *f, double *partials);
 
+/* On a device, for a multiply that has left the sums as partial[sum * WR_MAX_COLUMNS + column][parts]: adds them up and runs
+ * the step. */
+wr_status wr_cuda_many_sums_end(wr_env *env, const wr_fused_many *f, double *partial, unsigned parts);
+
 /* Number of inputs, and the sums' vectors by number: inputs from 0 on, outputs behind WR_MANY_INPUTS. */
 static inline int wr_many_inputs(const wr_fused_many *f) {
   int count = 0;

@@ -118,8 +118,9 @@ __global__ void __launch_bounds__(WR_STREAM_THREADS, SHAPE::blocks) compute_many
       int u = known == ANY ? a.u[s] : known / SLOTS, z = known == ANY ? a.z[s] : known % SLOTS;
 #pragma unroll
       for (int i = 0; i < V; i++) {
-        double product = at_slot(v, u, i) * at_slot(v, z, i);
-        sum[s][i] += a.is_scaled[s] ? product * times[i] : product;
+        double left = at_slot(v, u, i), right = at_slot(v, z, i);
+        if (a.is_scaled[s] == 2) left *= times[i];
+        sum[s][i] += left * (a.is_scaled[s] ? right * times[i] : right);
       }
     }
   }
@@ -238,11 +239,15 @@ static wr_status launch(wr_env *env, const wr_fused_many *f) {
   a.partial = workspace.partial;
   PASS(WR_LAUNCH_EARLY(env, (use.kernel), blocks, WR_STREAM_THREADS, 0, a));
   if (a.nsums == 0 && f->step == NULL) return WR_OK;
+  return wr_cuda_many_sums_end(env, f, workspace.partial, blocks);
+}
+
+extern "C" wr_status wr_cuda_many_sums_end(wr_env *env, const wr_fused_many *f, double *partial, unsigned parts) {
   sums_args b = {};
   f->bank->writes++;
-  b.nsums = a.nsums, b.stride = f->stride, b.partial = workspace.partial, b.blocks = blocks;
+  b.stride = f->stride, b.partial = partial, b.blocks = parts;
   b.bank = (double *)f->bank->data;
-  for (int s = 0; s < a.nsums; s++) b.into[s] = f->sum[s].into;
+  for (; b.nsums < WR_MANY_SUMS && f->sum[b.nsums].u; b.nsums++) b.into[b.nsums] = f->sum[b.nsums].into;
   if (f->step) b.step.bit = f->step->bit;
   return WR_LAUNCH_EARLY(env, (finish_many), (unsigned)f->columns, WR_WARP, 0, b);
 }

@@ -29,7 +29,7 @@ static wr_status check_sums(const wr_fused_many *f) {
     const wr_many_sum *sum = &f->sum[s];
     if (sum->u == NULL) continue;
     if ((s > 0 && f->sum[s - 1].u == NULL) || wr_many_slot(f, sum->u) < 0 || wr_many_slot(f, sum->z) < 0 ||
-        (sum->is_scaled && f->times == NULL))
+        sum->is_scaled < 0 || sum->is_scaled > 2 || (sum->is_scaled && f->times == NULL))
       return wr_fail(WR_EUSAGE, "fused operation of columns: sum %d is not of inputs and outputs", s);
     PASS(check_index(f, sum->into));
   }

@@ -33,26 +33,27 @@ static const double *NAME(operand)(const computing *job, int slot, double value[
   return room;
 }
 
-/* Adds products row by row, so that a sum does not depend on ld. Inlined with a constant ld. times: of the first row, or NULL.
- */
+/* Adds products row by row, so that a sum does not depend on ld. Inlined with a constant ld. times: of the first row, or NULL;
+ * squared: it counts twice. */
 static inline __attribute__((always_inline)) void NAME(add_products)(const double *u, const double *z, const T *times,
-                                                                     int64_t rows, int ld, double *sum) {
+                                                                     int squared, int64_t rows, int ld, double *sum) {
   double own[WR_MAX_COLUMNS];
   for (int c = 0; c < ld; c++) own[c] = sum[c];
   for (int64_t i = 0; i < rows; i++)
     for (int c = 0; c < ld; c++) {
-      double product = u[i * ld + c] * z[i * ld + c];
-      own[c] += times ? product * (double)times[i] : product;
+      double by = times ? (double)times[i] : 1, left = squared ? u[i * ld + c] * by : u[i * ld + c];
+      own[c] += left * (z[i * ld + c] * by);
     }
   for (int c = 0; c < ld; c++) sum[c] = own[c];
 }
 
-static void NAME(add_sum)(const double *u, const double *z, const T *times, int64_t rows, int ld, double *sum) {
+static void NAME(add_sum)(const double *u, const double *z, const T *times, int squared, int64_t rows, int ld,
+                          double *sum) {
   switch (ld) {
-    case 1: NAME(add_products)(u, z, times, rows, 1, sum); break;
-    case 2: NAME(add_products)(u, z, times, rows, 2, sum); break;
-    case 4: NAME(add_products)(u, z, times, rows, 4, sum); break;
-    default: NAME(add_products)(u, z, times, rows, 8, sum); break;
+    case 1: NAME(add_products)(u, z, times, squared, rows, 1, sum); break;
+    case 2: NAME(add_products)(u, z, times, squared, rows, 2, sum); break;
+    case 4: NAME(add_products)(u, z, times, squared, rows, 4, sum); break;
+    default: NAME(add_products)(u, z, times, squared, rows, 8, sum); break;
   }
 }
 
@@ -73,6 +74,7 @@ static void NAME(compute)(const computing *job, int64_t block, double *sum) {
       ((T *)f->scaled->data)[first + e] = (T)(value[0][e] * (double)times[(first + e) / f->ld]);
     for (int s = 0; s < WR_MANY_SUMS && f->sum[s].u; s++) NAME(add_sum)
     (NAME(operand)(job, job->u[s], value, first, count, u), NAME(operand)(job, job->z[s], value, first, count, z),
-     f->sum[s].is_scaled ? times + first / f->ld : NULL, count / f->ld, f->ld, sum + s * f->ld);
+     f->sum[s].is_scaled ? times + first / f->ld : NULL, f->sum[s].is_scaled == 2, count / f->ld, f->ld,
+     sum + s * f->ld);
   }
 }

@@ -20,6 +20,7 @@ wr_status wr_host_pick(wr_env *env, const wr_vec *v, int64_t length, const wr_ve
 
 wr_status wr_copy_column_check(const wr_env *env, const wr_vec *from, int64_t from_ld, int64_t from_column,
                                const wr_vec *to, int64_t to_ld, int64_t to_column);
+wr_status wr_host_move_column(wr_env *env, wr_vec *from, int64_t ld, int64_t column, wr_vec *to);
 wr_status wr_host_copy_column(wr_env *env, const wr_vec *from, int64_t from_ld, int64_t from_column, wr_vec *to,
                               int64_t to_ld, int64_t to_column);
 

@@ -99,6 +99,29 @@ __global__ void __launch_bounds__(WR_STREAM_THREADS)
 }
 
 template <typename T>
+__global__ void __launch_bounds__(WR_STREAM_THREADS) move_rows_of_column(int64_t rows, T *from, int64_t ld, T *to) {
+#pragma unroll 4
+  for (int64_t i = wr_stream_thread(); i < rows; i += wr_stream_threads()) {
+    to[i] = from[i * ld];
+    from[i * ld] = 0;
+  }
+}
+
+template <typename T>
+static wr_status launch_move_column(wr_env *env, wr_vec *from, int64_t ld, int64_t column, wr_vec *to) {
+  return WR_LAUNCH((move_rows_of_column<T>), wr_stream_blocks(env, to->n), WR_STREAM_THREADS, 0, env->stream, to->n,
+                   (T *)from->data + column, ld, (T *)to->data);
+}
+
+extern "C" wr_status wr_cuda_move_column(wr_env *env, wr_vec *from, int64_t ld, int64_t column, wr_vec *to) {
+  PASS(wr_cuda_enter_now(env));
+  PASS(wr_copy_column_check(env, from, ld, column, to, 1, 0));
+  from->writes++, to->writes++;
+  return from->type == WR_F32 ? launch_move_column<float>(env, from, ld, column, to)
+                              : launch_move_column<double>(env, from, ld, column, to);
+}
+
+template <typename T>
 static wr_status launch_copy_column(wr_env *env, const wr_vec *from, int64_t from_ld, int64_t from_column, wr_vec *to,
                                     int64_t to_ld, int64_t to_column) {
   int64_t rows = from->n / from_ld;

@@ -126,27 +126,36 @@ typedef struct copying {
   const wr_vec *from;
   wr_vec *to;
   int64_t rows, from_ld, from_column, to_ld, to_column;
+  int clears; /* 1: from becomes 0 */
 } copying;
 
 static void copy_block(void *context, int64_t b) {
   const copying *c = context;
   int64_t first = b * BLOCK_ROWS, end = c->rows - first < BLOCK_ROWS ? c->rows : first + BLOCK_ROWS;
   if (c->from->type == WR_F32) {
-    const float *from = (const float *)c->from->data + c->from_column;
-    float *to = (float *)c->to->data + c->to_column;
+    float *from = (float *)c->from->data + c->from_column, *to = (float *)c->to->data + c->to_column;
     for (int64_t i = first; i < end; i++) to[i * c->to_ld] = from[i * c->from_ld];
+    for (int64_t i = first; i < end && c->clears; i++) from[i * c->from_ld] = 0;
   } else {
-    const double *from = (const double *)c->from->data + c->from_column;
-    double *to = (double *)c->to->data + c->to_column;
+    double *from = (double *)c->from->data + c->from_column, *to = (double *)c->to->data + c->to_column;
     for (int64_t i = first; i < end; i++) to[i * c->to_ld] = from[i * c->from_ld];
+    for (int64_t i = first; i < end && c->clears; i++) from[i * c->from_ld] = 0;
   }
 }
 
 wr_status wr_host_copy_column(wr_env *env, const wr_vec *from, int64_t from_ld, int64_t from_column, wr_vec *to,
                               int64_t to_ld, int64_t to_column) {
   WR_NEED_OK(wr_copy_column_check(env, from, from_ld, from_column, to, to_ld, to_column));
-  copying job = {from, to, from->n / from_ld, from_ld, from_column, to_ld, to_column};
+  copying job = {from, to, from->n / from_ld, from_ld, from_column, to_ld, to_column, 0};
   to->writes++;
+  wr_team_for(wr_env_team(env), wr_pieces_of(job.rows, BLOCK_ROWS), copy_block, &job);
+  return WR_OK;
+}
+
+wr_status wr_host_move_column(wr_env *env, wr_vec *from, int64_t ld, int64_t column, wr_vec *to) {
+  WR_NEED_OK(wr_copy_column_check(env, from, ld, column, to, 1, 0));
+  copying job = {from, to, to->n, ld, column, 1, 0, 1};
+  from->writes++, to->writes++;
   wr_team_for(wr_env_team(env), wr_pieces_of(job.rows, BLOCK_ROWS), copy_block, &job);
   return WR_OK;
 }

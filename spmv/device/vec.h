@@ -91,15 +91,15 @@ typedef struct wr_fused {
  * and a step of its own. A scalar of column c is `stride` times c elements behind that of column 0 in the bank.
  *   out[o](i, c) = sum_k c[o][k](c) * in[k](i, c), where times_first makes in[0](i, c) times[i] * in[0](i, c)
  *   scaled(i, c) = times[i] * out[0](i, c)
- *   sum[s](c)    = sum over i of u(i, c) * z(i, c), times times[i] if is_scaled
- * Outputs may be inputs; a sum's vectors are inputs or outputs, of which it uses the new values. Then the step runs for the
- * part of the bank that each column has. Sums of a column depend on its elements and n alone, in all bits, on a device on ld,
- * too. Elements behind the columns of a row are written, and are 0 if they were. */
+ *   sum[s](c)    = sum over i of u(i, c) * z(i, c), times times[i] to the power of is_scaled
+ * Outputs may be inputs; a sum uses the new values of outputs. Then the step runs for the part of the bank that each column
+ * has. Sums of a column depend on its elements and n alone, in all bits, on a device on ld and, within a multiply, the plan and
+ * its number of columns. Elements behind the columns of a row are written, and are 0 if they were. */
 enum { WR_MANY_INPUTS = 6, WR_MANY_OUTPUTS = 2, WR_MANY_SUMS = 2 };
 
 typedef struct wr_many_sum {
   const wr_vec *u, *z; /* u NULL: no sum, and none behind it */
-  int is_scaled;
+  int is_scaled;       /* 0, 1, or 2: of weighted rows       */
   int into;            /* index of column 0's in the bank    */
 } wr_many_sum;
 
@@ -182,8 +182,12 @@ typedef struct wr_vecops {
    * from[i * from_ld + from_column] for each row i. from has from_ld elements a row, `to` has to_ld, both for as many rows */
   wr_status (*copy_column)(struct wr_env *env, const wr_vec *from, int64_t from_ld, int64_t from_column, wr_vec *to,
                            int64_t to_ld, int64_t to_column);
-  /* REQUIRED: the epilogue of several vectors (apply.h) */
+  /* REQUIRED: to[n] := column `column` of from [n * ld], which becomes 0 */
+  wr_status (*move_column)(struct wr_env *env, wr_vec *from, int64_t ld, int64_t column, wr_vec *to);
+  /* REQUIRED: the epilogue of several vectors (apply.h). start_column: column c of y, which is 0, := plus * v_c, scaled, and
+   * mass[c] := its rank of unscaled rows; it touches the entries of v_c alone, and reads neither `times` nor x */
   wr_status (*epilogue_many)(struct wr_env *env, const struct wr_epilogue_many *epilogue);
+  wr_status (*start_column)(struct wr_env *env, const struct wr_epilogue_many *epilogue, int c);
   /* REQUIRED: a fused operation of several vectors */
   wr_status (*fused_many)(struct wr_env *env, const wr_fused_many *f);
   /* REQUIRED: time. wait: until all operations are done; returns an error of any of them. stamp marks a moment between two

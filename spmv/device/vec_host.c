@@ -394,6 +394,12 @@ static wr_status epilogue_many(wr_env *env, const wr_epilogue_many *e) {
   return WR_OK;
 }
 
+static wr_status start_column(wr_env *env, const wr_epilogue_many *e, int c) {
+  PASS(wr_start_column_check(env, e, c));
+  wr_host_start_column(e, c);
+  return WR_OK;
+}
+
 static wr_status fused_many(wr_env *env, const wr_fused_many *f) {
   PASS(wr_fused_many_check(env, f));
   host_state *state = env->state;
@@ -459,7 +465,9 @@ const wr_vecops wr_vecops_host = {
     .maxima = wr_host_maxima,
     .pick = wr_host_pick,
     .copy_column = wr_host_copy_column,
+    .move_column = wr_host_move_column,
     .epilogue_many = epilogue_many,
+    .start_column = start_column,
     .fused_many = fused_many,
     .wait = wait,
     .stamp = stamp,

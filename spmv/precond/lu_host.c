@@ -1,6 +1,7 @@
 #include "spmv/precond/lu_host.h"
 
 #include "config/memory.h"
+#include "spmv/device/apply.h"
 #include "spmv/device/team.h"
 #include "spmv/device/vec_argument.h"
 
@@ -39,7 +40,8 @@ struct wr_lu_host {
   triangle lower, upper;
   void *inverse;    /* [n] of `type`        */
   int32_t *order;   /* [n] or NULL          */
-  double *work;     /* [n] in the factors' order */
+  double *work;     /* [n * columns] in the factors' order */
+  int columns, ld;  /* the most of apply_many, or 1; those of this solve */
   int64_t bytes;
 };
 
@@ -193,6 +195,7 @@ wr_status wr_lu_host_create(wr_lu *lu, wr_env *env, wr_type values, wr_lu_host *
   if (threads > 1) TRY(wr_lu_levels(lu, &lower, &upper));
   TRY(wr_alloc_zeroed(&s, 1, sizeof *s, "triangular solves"));
   int64_t below = lu->l_ptr[lu->n], above = lu->u_ptr[lu->n], n = lu->n;
+  s->columns = env->need_columns > 1 ? WR_MAX_COLUMNS : 1;
   s->n = n, s->lower.n = s->upper.n = n, s->upper.is_upper = 1;
   s->type = values == WR_F32 && wr_lu_beyond_f32(lu) < 0 ? WR_F32 : WR_F64;
   int64_t value = wr_type_bytes(s->type);
@@ -204,7 +207,7 @@ wr_status wr_lu_host_create(wr_lu *lu, wr_env *env, wr_type values, wr_lu_host *
   TRY(take_values(&lu->u_val, above, s->type, &s->upper.val));
   TRY(take_values(&lu->inverse, n, s->type, &s->inverse));
   s->upper.inverse = s->inverse;
-  TRY(wr_alloc_zeroed(&s->work, n, sizeof *s->work, "triangular solves"));
+  TRY(wr_alloc_zeroed(&s->work, n * s->columns, sizeof *s->work, "triangular solves"));
   TRY(set_phases(&s->lower, s->type, threads, &lower));
   TRY(set_phases(&s->upper, s->type, threads, &upper));
   *solver = s, s = NULL;
@@ -217,6 +220,7 @@ done:
 }
 
 int64_t wr_lu_host_bytes(const wr_lu_host *s) { return s ? s->bytes : 0; }
+int wr_lu_host_columns(const wr_lu_host *s) { return s ? s->columns : 1; }
 int wr_lu_host_by_levels(const wr_lu_host *s) { return s && (s->lower.row || s->upper.row); }
 
 /* ---- solving ---- */
@@ -230,7 +234,9 @@ typedef struct solving {
 } solving;
 
 static void solve_stretch(const wr_lu_host *s, const triangle *t, int64_t first, int64_t end) {
-  if (s->type == WR_F32)
+  if (s->ld > 1)
+    (s->type == WR_F32 ? columns_f32 : columns_f64)(t, s->work, first, end, s->ld);
+  else if (s->type == WR_F32)
     (t->is_upper ? upper_rows_f32 : lower_rows_f32)(t, s->work, first, end);
   else
     (t->is_upper ? upper_rows_f64 : lower_rows_f64)(t, s->work, first, end);
@@ -260,8 +266,10 @@ static void gather_block(void *context, int64_t b) {
   const wr_lu_host *s = job->s;
   const void *data = job->r->data;
   for (int64_t i = b * BLOCK; i < end_of(s->n, b); i++) {
-    int64_t from = s->order ? s->order[i] : i;
-    s->work[i] = job->r->type == WR_F32 ? (double)((const float *)data)[from] : ((const double *)data)[from];
+    int64_t from = (s->order ? s->order[i] : i) * s->ld;
+    for (int c = 0; c < s->ld; c++)
+      s->work[i * s->ld + c] =
+          job->r->type == WR_F32 ? (double)((const float *)data)[from + c] : ((const double *)data)[from + c];
   }
 }
 
@@ -271,27 +279,42 @@ static void scatter_block(void *context, int64_t b) {
   const wr_lu_host *s = job->s;
   void *data = job->z->data;
   for (int64_t i = b * BLOCK; i < end_of(s->n, b); i++) {
-    int64_t to = s->order ? s->order[i] : i;
-    if (job->z->type == WR_F32)
-      ((float *)data)[to] = (float)s->work[i];
-    else
-      ((double *)data)[to] = s->work[i];
+    int64_t to = (s->order ? s->order[i] : i) * s->ld;
+    for (int c = 0; c < s->ld; c++)
+      if (job->z->type == WR_F32)
+        ((float *)data)[to + c] = (float)s->work[i * s->ld + c];
+      else
+        ((double *)data)[to + c] = s->work[i * s->ld + c];
   }
 }
 
-wr_status wr_lu_host_apply(wr_lu_host *s, wr_env *env, const wr_vec *r, wr_vec *z) {
-  WR_NEED(s);
+static wr_status run(const char *function, wr_lu_host *s, wr_env *env, int ld, const wr_vec *r, wr_vec *z) {
   WR_NEED_OPEN(env);
-  WR_REFUSE_IF(r == NULL || r->n != s->n || r->place != WR_HOST, "r is no vector of %lld on the host", (long long)s->n);
-  WR_REFUSE_IF(z == NULL || z->n != s->n || z->place != WR_HOST || z == r, "z is no other vector of %lld on the host",
-               (long long)s->n);
+  long long n = (long long)s->n * ld;
+  if (r == NULL || r->n != n || r->place != WR_HOST)
+    return wr_refuse(function, "r is no vector of %lld on the host", n);
+  if (z == NULL || z->n != n || z->place != WR_HOST || z == r)
+    return wr_refuse(function, "z is no other vector of %lld on the host", n);
   wr_team *team = wr_env_team(env);
   solving job = {.s = s, .r = r, .z = z};
   int64_t blocks = (s->n + BLOCK - 1) / BLOCK;
+  s->ld = ld;
   wr_team_for(team, blocks, gather_block, &job);
   solve_triangle(s, &s->lower, team);
   solve_triangle(s, &s->upper, team);
   wr_team_for(team, blocks, scatter_block, &job);
   z->writes++;
   return WR_OK;
+}
+
+wr_status wr_lu_host_apply(wr_lu_host *s, wr_env *env, const wr_vec *r, wr_vec *z) {
+  WR_NEED(s);
+  return run(__func__, s, env, 1, r, z);
+}
+
+wr_status wr_lu_host_apply_many(wr_lu_host *s, wr_env *env, int ld, const wr_vec *r, wr_vec *z) {
+  WR_NEED(s);
+  WR_REFUSE_IF((ld != 2 && ld != 4 && ld != 8) || ld > s->columns, "rows of %d elements; there is room for %d", ld,
+               s->columns);
+  return run(__func__, s, env, ld, r, z);
 }

@@ -17,9 +17,14 @@ wr_status wr_lu_host_create(wr_lu *lu, wr_env *env, wr_type values, wr_lu_host *
 
 /* r and z: [n], of env's type, not the same. Allocates nothing. */
 wr_status wr_lu_host_apply(wr_lu_host *solver, wr_env *env, const wr_vec *r, wr_vec *z);
+
+/* The same for several vectors, the columns of r and z: [n * ld], row-major, ld 2, 4 or 8 and at most need_columns of the env
+ * at create. The factors are read once for all of them, and a column has the bits that it has alone. */
+wr_status wr_lu_host_apply_many(wr_lu_host *solver, wr_env *env, int ld, const wr_vec *r, wr_vec *z);
 void wr_lu_host_destroy(wr_lu_host *solver); /* NULL is fine */
 
 int64_t wr_lu_host_bytes(const wr_lu_host *solver);    /* that the factors take, and one apply reads of them */
+int wr_lu_host_columns(const wr_lu_host *solver);      /* the largest ld that apply_many takes; 1: none */
 int wr_lu_host_by_levels(const wr_lu_host *solver);    /* 1: levels are shared among threads                 */
 
 WR_C_END

@@ -112,6 +112,39 @@ static void test_solve(const example *e) {
   free(b), free(x), free(got), free(guess);
 }
 
+/* ---- ranking ---- */
+
+/* Scores by arrays there are those by arrays here, with and without teleport and first guess. */
+static void test_rank(const char *precision) {
+  enum { NODES = 2000 };
+  wr_matrix *A = NULL;
+  static char text[80];
+  snprintf(text, sizeof text, "ranks in %s", precision);
+  CASE(text);
+  CHECK_OK(wr_read("gen:web:n=2000", &A));
+  double *teleport = array(NODES), *start = array(NODES), *scores = array(NODES), *got = array(NODES);
+  for (int i = 0; i < NODES; i++) teleport[i] = fabs(teleport[i]), start[i] = 1 + 0.5 * start[i];
+  wr_vec teleport_there = place(teleport, NODES), start_there = place(start, NODES), there = place(got, NODES);
+  for (int given = 0; given < 4; given++) {
+    wr_rank_result here = {0}, of_there = {0};
+    WR_INIT(here), WR_INIT(of_there);
+    wr_rank_options o = {.size = sizeof o, .device = "cuda", .precision = precision, .deterministic = 1};
+    if (given & 1) o.personalize = teleport;
+    if (given & 2) o.start = start;
+    CHECK_OK(wr_rank(A, scores, &o, &here));
+    if (given & 1) o.personalize = teleport_there.data;
+    if (given & 2) o.start = start_there.data;
+    if (given == 0) o.device = NULL; /* the GPU all the same */
+    CHECK_OK(wr_rank_device(A, there.data, &o, &of_there));
+    fetch(&there, got);
+    CHECK(memcmp(got, scores, NODES * sizeof *got) == 0 && of_there.verified && of_there.bound == here.bound);
+  }
+  device.ops->release(&device, &teleport_there), device.ops->release(&device, &start_there);
+  device.ops->release(&device, &there);
+  wr_matrix_free(A);
+  free(teleport), free(start), free(scores), free(got);
+}
+
 /* ---- multiplying ---- */
 
 static void test_multiply(const char *precision) {
@@ -171,6 +204,14 @@ static void test_refused(void) {
   CHECK(r.outcome == WR_CONVERGED && residual(A, host, got) <= 1e-8);
   CHECK_OK(wr_solver_solve(solver, host, NULL, other, &r)); /* and for arrays of the host */
   CHECK(memcmp(got, other, (size_t)n * sizeof *got) == 0);
+  CASE("ranks in arrays of the host");
+  wr_rank_result ranked;
+  WR_INIT(ranked);
+  CHECK_FAILS(WR_EUSAGE, wr_rank_device(A, host, NULL, &ranked));
+  CHECK_MESSAGE("wr_rank_device: scores is in the memory of the host, and not of CUDA device 0");
+  const wr_rank_options from_host = {.size = sizeof from_host, .personalize = host};
+  CHECK_FAILS(WR_EUSAGE, wr_rank_device(A, there.data, &from_host, &ranked));
+  CHECK_MESSAGE("options->personalize is in the memory of the host");
   CASE("operators");
   CHECK_OK(wr_operator_new(A, &(wr_operator_options){.size = sizeof(wr_operator_options), .device = "cuda"}, &op));
   CHECK_FAILS(WR_EUSAGE, wr_operator_apply_device(op, 1, host, 0, there.data));
@@ -205,6 +246,11 @@ static void test_on_cpu(void) {
   CHECK_MESSAGE(why);
   CHECK_FAILS(refused, wr_operator_apply_device(op, 1, b, 0, x));
   CHECK_MESSAGE(why);
+  wr_rank_result ranked;
+  WR_INIT(ranked);
+  const wr_rank_options on_cpu = {.size = sizeof on_cpu, .device = "cpu"};
+  CHECK_FAILS(refused, wr_rank_device(A, x, &on_cpu, &ranked));
+  CHECK_MESSAGE(why);
   free(b), free(x);
   wr_operator_free(op);
   wr_solver_free(solver);
@@ -219,6 +265,8 @@ int main(void) {
     return wr_test_report("device_arrays");
   }
   for (size_t k = 0; k < sizeof examples / sizeof *examples; k++) test_solve(&examples[k]);
+  test_rank("f64");
+  test_rank("f32");
   test_multiply("f64");
   test_multiply("f32");
   test_refused();

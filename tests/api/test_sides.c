@@ -85,13 +85,18 @@ static const example examples[] = {
     {"gen:stencil:n=9,convection=0", "cg", "jacobi", "iterated together"},
     {"gen:stencil:n=9,convection=0", NULL, "none", "iterated together"},
     {"gen:aniso:n=24,ratio=100", NULL, NULL, "iterated together"},
-    {"gen:jump:n=20", NULL, NULL, "one after the other, as the rows are scaled"},
+    {"gen:jump:n=20", NULL, NULL, "iterated together"},
+    {"gen:jump:n=20", "bicgstab", "jacobi", "iterated together"},
     {"gen:convect:n=24", NULL, NULL, "iterated together"},
     {"gen:convect:n=24,scheme=central", NULL, NULL, "iterated together"},
     {"gen:convect:n=24,scheme=central,flow=vortex", NULL, "none", "iterated together"},
-    {"gen:circuit:n=300", NULL, NULL, "one after the other, as the rows are scaled"},
+    {"gen:circuit:n=300", NULL, NULL, "iterated together"},
+    {"gen:circuit:n=300", "bicgstab", "ilut", "iterated together"},
     {"gen:fem:n=4", "idr", NULL, "one after the other, as idr"},
-    {"gen:fem:n=4", NULL, "ilu0", "one after the other, as the preconditioner"},
+    {"gen:fem:n=4", NULL, "ilu0", "iterated together"},
+    {"gen:stencil:n=9,convection=0", "cg", "ilu0", "iterated together"},
+    {"gen:convect:n=24", "bicgstab", "ilu0:factors=f32", "iterated together"},
+    {"gen:convect:n=24", "bicgstabl", "ilu0", "one after the other, as bicgstabl"},
 };
 
 static const example of_device[] = {
@@ -99,17 +104,28 @@ static const example of_device[] = {
     {"gen:stencil:n=5,convection=0", "cg", "jacobi", "iterated together"},
     {"gen:convect:n=10", "bicgstab", "jacobi", "iterated together"},
     {"gen:fem:n=2", "idr", NULL, "one after the other, as idr"},
+    {"gen:convect:n=10", "bicgstab", "ilu0", "iterated together"},
+    {"gen:stencil:n=5,convection=0", "cg", "ilu0", "iterated together"},
+    {"gen:circuit:n=100", "bicgstab", NULL, "iterated together"},
 };
 
-static void test_example(const example *e, const char *precision) {
+/* Whose multiply takes the sums behind it in its own pass. */
+static const example of_lane_csr[] = {
+    {"gen:convect:n=10", "bicgstab", "jacobi", "iterated together"},
+    {"gen:stencil:n=5,convection=0", "cg", "none", "iterated together"},
+    {"gen:circuit:n=100", "bicgstab", NULL, "iterated together"},
+};
+
+static void test_example(const example *e, const char *precision, const char *backend) {
   static char text[160];
   double tolerance = strcmp(precision, "f32") == 0 ? 1e-5 : 1e-8;
   wr_matrix *A = NULL;
   snprintf(text, sizeof text, "%s %s: %s, %s, %s", device, precision, e->name, e->method ? e->method : "auto",
            e->precond ? e->precond : "auto");
   CASE(text);
-  const wr_solve_options o = {.size = sizeof o, .device = device, .precision = precision, .method = e->method,
-                              .precond = e->precond, .tolerance = tolerance, .max_iterations = 2000};
+  const wr_solve_options o = {.size = sizeof o, .device = device, .backend = backend, .precision = precision,
+                              .method = e->method, .precond = e->precond, .tolerance = tolerance,
+                              .max_iterations = 2000};
   CHECK_OK(wr_read(e->name, &A));
   if (A == NULL) return;
   solved many = solve(A, &o, 0, 9, 0);
@@ -215,12 +231,16 @@ static void test_at(const char *place) {
   device = place;
   int is_device = strcmp(place, "cuda") == 0; /* whose kernels may run on the CPU: a few examples, of 27 to 500 rows */
   for (size_t k = 0; is_device && k < sizeof of_device / sizeof *of_device; k++) {
-    test_example(&of_device[k], "f64");
-    test_example(&of_device[k], "f32");
+    test_example(&of_device[k], "f64", NULL);
+    test_example(&of_device[k], "f32", NULL);
+  }
+  for (size_t k = 0; is_device && k < sizeof of_lane_csr / sizeof *of_lane_csr; k++) {
+    test_example(&of_lane_csr[k], "f64", "lane_csr");
+    test_example(&of_lane_csr[k], "f32", "lane_csr");
   }
   for (size_t k = 0; !is_device && k < sizeof examples / sizeof *examples; k++) {
-    test_example(&examples[k], "f64");
-    test_example(&examples[k], "f32");
+    test_example(&examples[k], "f64", NULL);
+    test_example(&examples[k], "f32", NULL);
   }
   test_counts();
   test_ends();

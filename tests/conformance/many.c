@@ -143,6 +143,184 @@ static void conform_shape(trial *t, shape s) {
   close_many(&m);
 }
 
+/* ---- What follows a multiply ---- */
+
+/* Columns of rows of a power of two, and whether beta is 0. */
+typedef struct follow {
+  int columns, ld;
+  double beta;
+} follow;
+
+static const follow follows[] = {{8, 8, 0}, {4, 4, -0.5}, {3, 4, 0}, {1, 1, 0}, {7, 8, 1}};
+
+enum { STRIDE = 8, ROOM = 3 };
+
+/* An array of the trial's type, with numbers of its own in the first columns of a row and 0 behind them. */
+static wr_status open_array(trial *t, int64_t rows, int ld, int columns, uint64_t key, wr_vec *v, double **values) {
+  PASS(wr_alloc_zeroed(values, rows * ld, sizeof **values, "several vectors"));
+  for (int64_t k = 0; k < rows * ld; k++)
+    if (k % ld < columns) (*values)[k] = (double)(float)case_number(key, k);
+  PASS(t->env.ops->alloc(&t->env, rows * ld, t->env.type, "several vectors", v));
+  return t->env.ops->upload(&t->env, v, *values);
+}
+
+/* Sums behind a multiply, in its pass or behind it: those of Y as it is found, and Y has the bits of the multiply alone. */
+static void conform_sums(trial *t, follow s) {
+  wr_status status;
+  wr_env *env = &t->env;
+  const wr_vecops *ops = env->ops;
+  int64_t n = t->A->nrows;
+  wr_vec x = {0}, y = {0}, z = {0}, bank = {0};
+  double *of_x = NULL, *of_y = NULL, *of_z = NULL, *plain = NULL, *found = NULL, sums[WR_MAX_COLUMNS * STRIDE] = {0};
+  TRY(open_array(t, t->A->ncols, s.ld, s.columns, 41, &x, &of_x));
+  TRY(open_array(t, n, s.ld, s.columns, 42, &y, &of_y));
+  TRY(open_array(t, n, s.ld, s.columns, 43, &z, &of_z));
+  TRY(wr_alloc(&plain, n * s.ld, sizeof *plain, "several vectors"));
+  TRY(wr_alloc(&found, n * s.ld, sizeof *found, "several vectors"));
+  TRY(ops->alloc(env, WR_MAX_COLUMNS * STRIDE, WR_F64, "scalars", &bank));
+  wr_apply_many request = {.columns = s.ld, .alpha = -2.5, .beta = s.beta, .x = &x, .y = &y, .ldx = s.ld, .ldy = s.ld};
+  TRY(wr_plan_apply_many(t->plan, &request));
+  TRY(ops->download(env, &y, plain));
+  for (int order = 0; order < 3; order++) { /* (z, y) and (y, y), (y, z) alone, and two sums that no kernel knows */
+    wr_fused_many f = {.columns = s.columns, .ld = s.ld, .in = {&z, &y}, .bank = &bank, .stride = STRIDE,
+                       .sum = {{order == 1 ? &y : &z, order == 1 ? &z : &y, 0, 1},
+                               {order == 1 ? NULL : order == 2 ? &z : &y, order == 2 ? &z : &y, 0, 2}}};
+    TRY(ops->upload(env, &y, of_y));
+    TRY(ops->upload(env, &bank, sums));
+    request.sums = &f;
+    TRY(wr_plan_apply_many(t->plan, &request));
+    TRY(ops->download(env, &y, found));
+    TRY(ops->download(env, &bank, sums));
+    trial_expect(t, memcmp(plain, found, (size_t)(n * s.ld) * sizeof *found) == 0,
+                 "%d columns of %d, sums behind them: Y has other bits", s.columns, s.ld);
+    for (int c = 0; c < s.columns; c++) {
+      long double dot = 0, square = 0, of_dot = 0, of_square = 0;
+      for (int64_t i = 0; i < n; i++) {
+        long double u = found[i * s.ld + c], v = of_z[i * s.ld + c], w = order == 2 ? v : u;
+        dot += u * v, of_dot += fabsl(u * v), square += w * w, of_square += w * w;
+      }
+      long double error = (long double)(n + 8) * 0x1p-53L;
+      double got = sums[c * STRIDE + 1], other = sums[c * STRIDE + 2];
+      trial_expect(t, fabsl(got - dot) <= error * of_dot || !isfinite((double)dot),
+                   "%d columns: (y, z) of %d is %g, not %Lg", s.columns, c, got, dot);
+      trial_expect(t, order == 1 || fabsl(other - square) <= error * of_square || !isfinite((double)square),
+                   "%d columns: the square of %d is %g, not %Lg", s.columns, c, other, square);
+    }
+  }
+done:
+  TRIAL_OK(t, status);
+  wr_vec *const vectors[] = {&x, &y, &z, &bank};
+  for (int k = 0; k < 4; k++) ops->release(env, vectors[k]);
+  wr_free(of_x), wr_free(of_y), wr_free(of_z), wr_free(plain), wr_free(found);
+}
+
+/* PageRank's epilogue behind a multiply: every element of Y, and the sums of Y as it is found. */
+typedef struct ranked {
+  wr_vec x, y, scale, rows, values, sums, marks;
+  double *of_x, *of_y, *of_scale, *found, *x_of_1, *y_of_1;
+  double row[WR_MAX_COLUMNS * ROOM], value[WR_MAX_COLUMNS * ROOM], sum[2 * WR_MAX_COLUMNS];
+} ranked;
+
+static wr_status open_ranked(trial *t, follow s, int compact, ranked *r) {
+  const wr_vecops *ops = t->env.ops;
+  int64_t n = t->A->nrows;
+  PASS(open_array(t, t->A->ncols, s.ld, s.columns, 51, &r->x, &r->of_x));
+  PASS(open_array(t, n, s.ld, s.columns, 52, &r->y, &r->of_y));
+  PASS(wr_alloc(&r->of_scale, n, sizeof *r->of_scale, "a scale"));
+  PASS(wr_alloc(&r->found, n * s.ld, sizeof *r->found, "several vectors"));
+  PASS(wr_alloc(&r->x_of_1, t->A->ncols, sizeof *r->x_of_1, "a column"));
+  PASS(wr_alloc(&r->y_of_1, n, sizeof *r->y_of_1, "a column"));
+  for (int64_t i = 0; i < n; i++) r->of_scale[i] = i % 3 == 1 ? 0 : compact ? 1 / (double)(1 + i % 11) : 0.75;
+  PASS(ops->compact(&t->env, n, r->of_scale, "a scale", &r->scale));
+  PASS(ops->download(&t->env, &r->x, r->of_x));
+  if (!r->scale.reciprocal_bytes) PASS(ops->download(&t->env, &r->scale, r->of_scale));
+  PASS(ops->alloc(&t->env, WR_MAX_COLUMNS * ROOM, WR_F64, "entries", &r->rows));
+  PASS(ops->alloc(&t->env, WR_MAX_COLUMNS * ROOM, WR_F64, "entries", &r->values));
+  PASS(ops->alloc(&t->env, 2 * WR_MAX_COLUMNS, WR_F64, "sums", &r->sums));
+  PASS(ops->alloc(&t->env, n / 8 + 1, WR_F64, "marks", &r->marks));
+  for (int k = 0; k < WR_MAX_COLUMNS * ROOM; k++) { /* the first row, one that columns share, and none */
+    r->row[k] = k % ROOM == 0 ? 0 : k % ROOM == 1 && n > 1 ? (double)(1 + k / ROOM / 2 * 7 % (n - 1)) : -1;
+    r->value[k] = 0.125 * (1 + k % 5);
+  }
+  for (int k = 0; k < 2 * WR_MAX_COLUMNS; k++) r->sum[k] = 0.25 * k;
+  PASS(ops->upload(&t->env, &r->rows, r->row));
+  return ops->upload(&t->env, &r->values, r->value);
+}
+
+static void close_ranked(trial *t, ranked *r) {
+  wr_vec *const vectors[] = {&r->x, &r->y, &r->scale, &r->rows, &r->values, &r->sums, &r->marks};
+  double *const arrays[] = {r->of_x, r->of_y, r->of_scale, r->found, r->x_of_1, r->y_of_1};
+  for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++) t->env.ops->release(&t->env, vectors[k]);
+  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) wr_free(arrays[k]);
+}
+
+/* Element i of column c before it is scaled is that of the multiply and its jump; scaling rounds three times. */
+static void check_ranked(trial *t, follow s, ranked *r, const double *before, int measures) {
+  const wr_plan_info *info = wr_plan_get_info(t->plan);
+  double unit = wr_type_unit(t->env.type);
+  for (int c = 0; c < s.columns; c++) {
+    exact_apply e = {.A = t->A, .type = t->env.type, .sum_unit = info->sum_unit, .term_unit = info->term_unit,
+                     .alpha = 0.5, .x = r->x_of_1, .y = r->y_of_1};
+    long double change = 0, mass = 0, of_change = 0, of_mass = 0;
+    int64_t wrong = -1, n = t->A->nrows;
+    for (int64_t j = 0; j < t->A->ncols; j++) r->x_of_1[j] = r->of_x[j * s.ld + c];
+    for (int64_t i = 0; i < n; i++) {
+      exact_value y = exact_row(&e, i);
+      y.bound += 4 * unit * fabsl(y.value);
+      double scale = r->of_scale[i], got = r->found[i * s.ld + c], jump = 0.5 * before[WR_MAX_COLUMNS + c] + 0.125;
+      for (int k = c * ROOM; k < (c + 1) * ROOM; k++)
+        if (r->row[k] == (double)i) y.bound += 4 * unit * fabsl(jump * r->value[k]), y.value += jump * r->value[k];
+      long double by = scale != 0 ? scale : 1, expected = y.value * by;
+      long double bound = y.bound * by + 4 * unit * (fabsl(y.value) + y.bound) * by;
+      if (!(fabsl(got - expected) <= bound) && wrong < 0) wrong = i;
+      long double moved = fabsl((long double)got - r->of_x[i * s.ld + c]) / by;
+      change += moved, of_change += moved;
+      if (scale == 0) mass += got, of_mass += fabsl((long double)got);
+    }
+    long double error = (long double)(n + 8) * 0x1p-53L + (r->scale.reciprocal_bytes ? 2 * unit : 0);
+    trial_expect(t, wrong < 0, "%d columns of %d, ranks behind them: Y(%lld, %d) = %.17g is wrong", s.columns, s.ld,
+                 (long long)wrong, c, wrong < 0 ? 0 : r->found[wrong * s.ld + c]);
+    trial_expect(t, fabsl(r->sum[WR_MAX_COLUMNS + c] - mass) <= error * of_mass, "the mass of column %d is %g, not %Lg",
+                 c, r->sum[WR_MAX_COLUMNS + c], mass);
+    if (measures)
+      trial_expect(t, fabsl(r->sum[c] - change) <= error * of_change, "the change of column %d is %g, not %Lg", c,
+                   r->sum[c], change);
+    else
+      trial_expect(t, r->sum[c] == before[c], "the change of column %d was not asked for", c);
+  }
+}
+
+static void conform_ranks(trial *t, follow s, int compact) {
+  wr_status status;
+  wr_env *env = &t->env;
+  ranked r = {0};
+  double *marks = NULL;
+  TRY(open_ranked(t, s, compact, &r));
+  TRY(wr_alloc(&marks, r.marks.n, sizeof *marks, "marks"));
+  for (int k = 0; k < 4; k++) {
+    double before[2 * WR_MAX_COLUMNS];
+    memcpy(before, r.sum, sizeof before);
+    TRY(env->ops->upload(env, &r.sums, r.sum));
+    const wr_epilogue_many e = {.columns = s.columns, .y = &r.y, .ldy = s.ld, .x = k % 2 ? &r.x : NULL, .ldx = s.ld,
+                                .scale = &r.scale, .room = ROOM, .rows = &r.rows, .values = &r.values, .times = 0.5,
+                                .plus = 0.125, .sums = &r.sums, .marks = k < 2 ? &r.marks : NULL};
+    TRY(wr_plan_apply_many(
+        t->plan, &(wr_apply_many){
+                     .columns = s.columns, .alpha = 0.5, .x = &r.x, .y = &r.y, .ldx = s.ld, .ldy = s.ld, .ranks = &e}));
+    TRY(env->ops->download(env, &r.y, r.found));
+    TRY(env->ops->download(env, &r.sums, r.sum));
+    TRY(env->ops->download(env, &r.marks, marks));
+    check_ranked(t, s, &r, before, k % 2);
+    int64_t set = 0;
+    for (int64_t i = 0; i < r.marks.n; i++) set += marks[i] != 0;
+    trial_expect(t, set == 0, "%lld rows are still marked", (long long)set);
+  }
+done:
+  TRIAL_OK(t, status);
+  close_ranked(t, &r);
+  wr_free(marks);
+}
+
 static void check_bytes(trial *t) {
   double vectors = (double)((t->A->nrows + t->A->ncols) * wr_type_bytes(t->env.type));
   double one = wr_plan_many_bytes(t->plan, 1), eight = wr_plan_many_bytes(t->plan, WR_MAX_COLUMNS);
@@ -167,6 +345,12 @@ void conform_many(trial *t) {
     shape one = (own ? thorough : few)[s];
     if (t->backend->caps & WR_CAP_FINITE_X) one.spoilt = NONE;
     conform_shape(t, one);
+  }
+  int cases = own ? sizeof follows / sizeof *follows : 1;
+  for (int s = is_large ? first % cases : 0; s < cases; s += every) {
+    conform_sums(t, own ? follows[s] : follows[2]);
+    if (t->A->nrows == t->A->ncols && t->A->val == NULL)
+      for (int compact = 0; compact < 2; compact++) conform_ranks(t, own ? follows[s] : follows[2], compact);
   }
 }
 

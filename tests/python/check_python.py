@@ -930,6 +930,9 @@ class FakeArray:
     def copy(self):
         return FakeArray(self.values.copy())
 
+    def get(self):
+        return self.values.copy()
+
     def reshape(self, *shape):
         return FakeArray(self.values.reshape(*shape))
 
@@ -956,7 +959,7 @@ def empty_like(array):
 def device_is_the_host():
     """Calls with addresses on a GPU go to the functions for the host."""
     with contextlib.ExitStack() as stack:
-        for name in ("wr_solver_solve", "wr_solver_solve_many", "wr_operator_apply"):
+        for name in ("wr_solver_solve", "wr_solver_solve_many", "wr_operator_apply", "wr_rank"):
             stack.enter_context(unittest.mock.patch.object(library.lib, name + "_device", getattr(library.lib, name)))
         yield
 
@@ -1035,6 +1038,25 @@ class OnDevice(Case):
                 self.refuses(windrow.UsageError, f"x has shape ({shape[1] + 1},)", op.matvec, FakeArray(np.ones(shape[1] + 1)))
                 self.refuses(windrow.UsageError, "X is on a GPU and has to be an array of the host", op.matmat, FakeArray(np.ones((shape[1], 2))))
 
+    def test_ranking(self):
+        links, n = (np.array([0, 1, 2, 3, 3, 5]), np.array([1, 2, 0, 0, 1, 4])), 6
+        weights, start = np.arange(1.0, n + 1), np.full(n, 1 / n)
+        with device_is_the_host():
+            for given in ({"personalize": weights}, {"start": start}, {"personalize": weights, "start": start}, {}):
+                there = {name: FakeArray(array) for name, array in given.items()} or {"like": FakeArray(np.ones(2))}
+                found = windrow.pagerank(links, device="cpu", **there)
+                self.assertIsInstance(found.scores, FakeArray)
+                same = windrow.pagerank(links, device="cpu", **given)
+                np.testing.assert_array_equal(found.scores.values, same.scores)
+                self.assertEqual((found.top(3), found.as_dict()), (same.top(3), same.as_dict()))
+        refused = ((dict(personalize={0: 1.0}, start=FakeArray(start)), "personalize is in the host's memory"),
+                   (dict(personalize=FakeArray(weights), start=start), "start is in the host's memory"),
+                   (dict(personalize=FakeArray(weights[1:])), "personalize has shape (5,), not (6,)"),
+                   (dict(start=FakeArray(start.astype("f4"))), "start has elements of type float32"),
+                   (dict(like=start), "like is no array on a GPU"))
+        for given, words in refused:
+            self.refuses(windrow.UsageError, words, windrow.pagerank, links, **given)
+
     @needs_scipy
     def test_matrices_of_cupyx(self):
         class OfCupy:
@@ -1063,7 +1085,7 @@ class OnDevice(Case):
         self.refuses(windrow.UsageError, "x0 is in the host's memory, and b on a GPU", solver.solve, FakeArray(b), b)
         self.refuses(windrow.UsageError, "x0 has shape (19,)", solver.solve, FakeArray(b), FakeArray(b[1:]))
         self.refuses(windrow.UsageError, "x0 is on a GPU|.cpu()", solver.solve, b, FakeArray(b))
-        self.refuses(windrow.UsageError, "personalize is on a GPU", windrow.pagerank, A, personalize=FakeArray(b))
+        self.refuses(kind, words, windrow.pagerank, A, personalize=FakeArray(b), device="cpu")
 
         class Strange(FakeArray):
             def copy(self):
@@ -1095,6 +1117,12 @@ class OnDevice(Case):
                 self.assertTrue(windrow.solve(A, put(b)).converged)
                 op = windrow.Operator(A, device="cuda", deterministic=True)
                 np.testing.assert_array_equal(get(op @ put(b)), op @ b)
+                web, options = windrow.read("gen:web:n=3600"), {"device": "cuda", "deterministic": True}
+                ranks = windrow.pagerank(web, personalize=put(b), **options)
+                self.assertIs(type(ranks.scores), type(put(b)))
+                np.testing.assert_array_equal(get(ranks.scores), windrow.pagerank(web, personalize=b, **options).scores)
+                ranks = windrow.pagerank(web, like=put(b[:2]))
+                self.assertTrue(ranks.converged and ranks.verified and ranks.device.startswith("NVIDIA"))
                 self.refuses(windrow.UsageError, "float32", solver.solve, put(b.astype("f4")))
                 with windrow.Solver(A, device="cpu") as other:
                     self.refuses(windrow.UsageError, "made for the CPU", other.solve, put(b))

@@ -318,6 +318,20 @@ static void try_rank(void) {
   wr_matrix_free(A);
 }
 
+static void try_rank_device(void) {
+  wr_rank_result r;
+  double scores[2] = {7, 7};
+  const wr_rank_options wrong = {.size = sizeof wrong, .damping = 2};
+  wr_matrix *A = small_matrix();
+  WR_INIT(r);
+  REFUSED("A is NULL", wr_rank_device(NULL, scores, NULL, &r));
+  REFUSED("scores is NULL", wr_rank_device(A, NULL, NULL, &r));
+  REFUSED("result is NULL", wr_rank_device(A, scores, NULL, NULL));
+  REFUSED("options->damping is 2", wr_rank_device(A, scores, &wrong, &r));
+  CHECK(scores[0] == 7);
+  wr_matrix_free(A);
+}
+
 static void try_rank_many(void) {
   static const struct {
     wr_rank_options options;
@@ -421,6 +435,7 @@ static void try_operator_apply_device(void) { try_operator_apply_by(wr_operator_
       {"wr_solver_solve_device", try_solver_solve_device},                                              \
       {"wr_solver_solve_many_device", try_solver_solve_many_device},                                    \
       {"wr_rank", try_rank}, {"wr_rank_many", try_rank_many}, {"wr_rank_best", try_rank_best},          \
+      {"wr_rank_device", try_rank_device},                                                              \
       {"wr_operator_new", try_operator_new},                                                            \
       {"wr_operator_free", try_operator_free}, {"wr_operator_apply", try_operator_apply},         \
       {"wr_operator_apply_device", try_operator_apply_device},

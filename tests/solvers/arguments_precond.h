@@ -98,6 +98,20 @@ static void try_precond_apply(void) {
   wr_precond_destroy(p);
 }
 
+static void try_precond_apply_many(void) {
+  wr_precond *p = NULL;
+  int done = 1;
+  given.env.need_columns = 2;
+  CHECK_OK(wr_precond_create(&wr_precond_ilu0, NULL, given.A, &given.env, &p));
+  given.env.need_columns = 0;
+  REFUSED("p is NULL", wr_precond_apply_many(NULL, 2, &given.x, &given.y, &done));
+  REFUSED("done is NULL", wr_precond_apply_many(p, 2, &given.x, &given.y, NULL));
+  REFUSED("r is no array", wr_precond_apply_many(p, 2, &given.x, &given.y, &done)); /* of one column */
+  CHECK_OK(wr_precond_apply_many(p, 1, &given.x, &given.y, &done));
+  CHECK(done == 0);
+  wr_precond_destroy(p);
+}
+
 static void try_precond_scale(void) {
   REFUSED("env is NULL", wr_precond_scale(NULL, NULL, &(wr_precond_request){.r = &given.x, .z = &given.y}));
   REFUSED("request is NULL", wr_precond_scale(&given.env, NULL, NULL));
@@ -160,6 +174,7 @@ static void try_bicgstab_precondition(void) {
       {"wr_preconditioner_at", try_preconditioner_at},                                                \
       {"wr_preconditioner_find", try_preconditioner_find}, {"wr_precond_create", try_precond_create}, \
       {"wr_precond_of_function", try_precond_of_function}, {"wr_precond_apply", try_precond_apply},   \
+      {"wr_precond_apply_many", try_precond_apply_many}, \
       {"wr_precond_scale", try_precond_scale}, {"wr_precond_destroy", try_precond_destroy},           \
       {"wr_precond_get_info", try_precond_get_info}, {"wr_precond_size", try_precond_size},           \
       {"wr_precond_is_diagonal", try_precond_is_diagonal}, \

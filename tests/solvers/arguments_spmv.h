@@ -167,7 +167,8 @@ static void try_csr_device_free(void) {
 
 /* scale: of SIZE elements. */
 static void try_epilogue_many(const wr_vecops *ops, wr_env *env, const wr_vec *scale) {
-  wr_vec x, y, entries, sums, none = {0};
+  wr_vec x, y, entries, sums, one, none = {0};
+  CHECK_OK(ops->alloc(env, SIZE, WR_F64, "a column", &one));
   CHECK_OK(ops->alloc(env, 2 * SIZE, WR_F64, "X", &x));
   CHECK_OK(ops->alloc(env, 2 * SIZE, WR_F64, "Y", &y));
   CHECK_OK(ops->alloc(env, WR_MAX_COLUMNS, WR_F64, "entries", &entries));
@@ -184,8 +185,6 @@ static void try_epilogue_many(const wr_vecops *ops, wr_env *env, const wr_vec *s
   } while (0)
   WRONG(columns, 0);
   WRONG(columns, 3);
-  WRONG(first, -1);
-  WRONG(first, WR_MAX_COLUMNS - 1);
   WRONG(y, NULL);
   WRONG(y, &none);
   WRONG(y, &x); /* which is x */
@@ -204,8 +203,21 @@ static void try_epilogue_many(const wr_vecops *ops, wr_env *env, const wr_vec *s
   WRONG(values, NULL);
   WRONG(sums, NULL);
   WRONG(sums, &entries);
+  WRONG(marks, &none);
 #undef WRONG
+  CHECK_OK(ops->start_column(env, &fine, 1));
+  CHECK_FAILS(WR_EUSAGE, ops->start_column(env, NULL, 1));
+  CHECK_FAILS(WR_EUSAGE, ops->start_column(env, &fine, 2));
+  CHECK_FAILS(WR_EUSAGE, ops->start_column(env, &fine, -1));
+  CHECK_OK(ops->move_column(env, &x, 2, 1, &one));
+  CHECK_FAILS(WR_EUSAGE, ops->move_column(NULL, &x, 2, 1, &one));
+  CHECK_FAILS(WR_EUSAGE, ops->move_column(env, &none, 2, 1, &one));
+  CHECK_FAILS(WR_EUSAGE, ops->move_column(env, &x, 2, 2, &one));
+  CHECK_FAILS(WR_EUSAGE, ops->move_column(env, &x, 1, 0, &one));
+  CHECK_FAILS(WR_EUSAGE, ops->move_column(env, &x, 2, 1, &x));
+  CHECK_FAILS(WR_EUSAGE, ops->move_column(env, &x, 2, 1, NULL));
   ops->release(env, &x), ops->release(env, &y), ops->release(env, &entries), ops->release(env, &sums);
+  ops->release(env, &one);
 }
 
 /* times: of SIZE elements. */

@@ -673,9 +673,35 @@ static wr_lu copy_of(const wr_lu *lu) {
   return to;
 }
 
+/* Columns that are r times powers of two, in rows of 2, 4 and 8, give z times these, in all bits. */
+static void solve_columns(wr_lu_host *solver, wr_env *env, const wr_vec *r, const wr_vec *z) {
+  double *given = room_for(8 * z->n, sizeof *given), *found = room_for(8 * z->n, sizeof *found);
+  CHECK(wr_lu_host_columns(solver) == 8);
+  for (int ld = 2; ld <= 8; ld *= 2) {
+    wr_vec from = {0}, to = {0};
+    int64_t wrong = 0;
+    CHECK_OK(env->ops->alloc(env, ld * z->n, env->type, "a test", &from));
+    CHECK_OK(env->ops->alloc(env, ld * z->n, env->type, "a test", &to));
+    CHECK_OK(env->ops->download(env, r, given + 7 * z->n));
+    for (int64_t i = 0; i < ld * z->n; i++) found[i] = ldexp(given[7 * z->n + i / ld], (int)(i % ld) - 3);
+    CHECK_OK(env->ops->upload(env, &from, found));
+    CHECK_OK(wr_lu_host_apply_many(solver, env, ld, &from, &to));
+    CHECK_OK(env->ops->download(env, &to, found));
+    CHECK_OK(env->ops->download(env, z, given));
+    for (int64_t i = 0; i < ld * z->n; i++) wrong += found[i] != ldexp(given[i / ld], (int)(i % ld) - 3);
+    CHECKF(wrong == 0, "%d columns: %lld elements have other bits", ld, (long long)wrong);
+    CHECK_FAILS(WR_EUSAGE, wr_lu_host_apply_many(solver, env, 3, &from, &to));
+    CHECK_FAILS(WR_EUSAGE, wr_lu_host_apply_many(solver, env, ld, &from, &from));
+    CHECK_FAILS(WR_EUSAGE, wr_lu_host_apply_many(solver, env, ld, z, &to));
+    CHECK_FAILS(WR_EUSAGE, wr_lu_host_apply_many(NULL, env, ld, &from, &to));
+    env->ops->release(env, &from), env->ops->release(env, &to);
+  }
+  free(given), free(found);
+}
+
 /* z := M^-1 r by a team of so many threads. Returns whether levels were shared. */
 static int solve_by(const wr_lu *lu, wr_type type, wr_type values, int threads, const double *r, double *z) {
-  wr_env env = {.place = WR_HOST, .type = type, .threads = threads, .deterministic = 1};
+  wr_env env = {.place = WR_HOST, .type = type, .threads = threads, .deterministic = 1, .need_columns = 8};
   wr_vec from = {0}, to = {0};
   wr_lu_host *solver = NULL;
   wr_lu copy = copy_of(lu);
@@ -687,6 +713,7 @@ static int solve_by(const wr_lu *lu, wr_type type, wr_type values, int threads, 
   CHECK(copy.l_ptr == NULL && copy.inverse == NULL);
   for (int k = 0; k < 3; k++) CHECK_OK(wr_lu_host_apply(solver, &env, &from, &to));
   CHECK_OK(env.ops->download(&env, &to, z));
+  solve_columns(solver, &env, &from, &to);
   int by_levels = wr_lu_host_by_levels(solver);
   CHECK(wr_lu_host_bytes(solver) > 0);
   wr_lu_host_destroy(solver);

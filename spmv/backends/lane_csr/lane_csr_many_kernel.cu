@@ -3,7 +3,8 @@
  * the entries from the others by shuffles, loads V elements of a row of X for each, and keeps V sums in registers. So one
  * sector of X serves all vectors. Sums of complete rows go to shared memory, from where a warp writes them to Y side by side:
  * stored as they arise, they took nearly half of all instructions. Sums that groups and chunks leave open are joined in the
- * order of the entries, so the bits are the same each time. */
+ * order of the entries, so the bits are the same each time. What follows the multiply (wr_many_follows) is done where rows are
+ * written to Y; a thread's sums are in shared memory, since the walk takes all registers. */
 #include "spmv/backends/lane_csr/lane_csr_chunk.cuh"
 #include "spmv/backends/lane_csr/lane_csr_kernel.h"
 #include "spmv/device/check.cuh"
@@ -23,6 +24,29 @@ struct lane_many_args {
   wr_lane_csr format;
   double *head, *tail; /* [chunks][columns] as head and tail of wr_lane_plan */
 };
+
+template <int SUMS, int V>
+static __device__ inline void lane_add_sums(const double (&sum)[SUMS][V], double *sums) {
+#pragma unroll
+  for (int s = 0; s < SUMS; s++)
+#pragma unroll
+    for (int v = 0; v < V; v++) sums[(s * V + v) * MANY_THREADS] += sum[s][v];
+}
+
+/* Writes V columns of row i of Y, with what follows. sums: those of the thread, MANY_THREADS apart. */
+template <wr_many_follows FOLLOWS, int V, typename T>
+static __device__ inline void lane_store(const wr_many<T> &c, const wr_many_follow<T> &f, int64_t i, int column,
+                                         const double (&product)[V], double *sums) {
+  if constexpr (FOLLOWS == WR_FOLLOWS_NOTHING) {
+    wr_many_store(c, i, column, product);
+  } else {
+    double sum[wr_follow_sums<FOLLOWS>][V] = {};
+    wr_many_ahead<T, V> ahead;
+    wr_many_look_ahead<FOLLOWS>(c, f, i, column, ahead);
+    wr_many_finish<FOLLOWS>(c, f, i, column, ahead, product, sum);
+    lane_add_sums(sum, sums);
+  }
+}
 
 /* What a lane is: with c.each - 1 others, from `leader` on, it is a group; it has V columns from `column` on. */
 struct lane_group {
@@ -109,13 +133,13 @@ struct lane_sum {
 };
 
 /* Writes the sums behind the first to Y, to the rows after `row`, which becomes the last of them. */
-template <bool VALUED, int V, typename T>
+template <wr_many_follows FOLLOWS, bool VALUED, int V, typename T>
 static __device__ inline void lane_flush(lane_walk<VALUED, true, V, T> &k, const lane_group &g, const wr_many<T> &c,
-                                         double *first, int64_t &row) {
+                                         const wr_many_follow<T> &f, double *sums, double *first, int64_t &row) {
   if (k.n <= 1) return;
   for (k.at = first + k.width; k.n > 1; k.n--, k.at += k.width) {
     row++;
-    if (g.column < c.columns) wr_many_store(c, row, g.column, lane_sum<V>(k.at).of);
+    if (g.column < c.columns) lane_store<FOLLOWS>(c, f, row, g.column, lane_sum<V>(k.at).of, sums);
   }
   k.at = first + k.width;
 }
@@ -123,9 +147,10 @@ static __device__ inline void lane_flush(lane_walk<VALUED, true, V, T> &k, const
 /* Walks over a group's entries. The next rows of X are in flight while the last ones are added. SHORT: sums go to Y after
  * each HALF entries, but for that of the group's first row, `row`, which stays at its place: other groups may have parts of
  * it. */
-template <bool VALUED, bool SHORT, int V, typename T>
+template <wr_many_follows FOLLOWS, bool VALUED, bool SHORT, int V, typename T>
 static __device__ inline void lane_walk_group(lane_walk<VALUED, SHORT, V, T> &k, const lane_group &g,
-                                              const wr_many<T> &c, int64_t row) {
+                                              const wr_many<T> &c, const wr_many_follow<T> &f, double *sums,
+                                              int64_t row) {
   wr_pack<T, V> even[HALF], odd[HALF];
   double *first = k.at;
 #pragma unroll
@@ -136,21 +161,22 @@ static __device__ inline void lane_walk_group(lane_walk<VALUED, SHORT, V, T> &k,
     uint32_t ends = __shfl_sync((unsigned)WR_FULL_MASK, k.end, q);
     lane_load_rows(k, q, HALF, odd);
     lane_add_rows(k, q, 0, ends, even);
-    if constexpr (SHORT) lane_flush(k, g, c, first, row);
+    if constexpr (SHORT) lane_flush<FOLLOWS>(k, g, c, f, sums, first, row);
     if (q + 1 < g.leader + c.each) lane_load_rows(k, q + 1, 0, even);
     lane_add_rows(k, q, HALF, ends, odd);
-    if constexpr (SHORT) lane_flush(k, g, c, first, row);
+    if constexpr (SHORT) lane_flush<FOLLOWS>(k, g, c, f, sums, first, row);
   }
 }
 
 /* Writes the lane's columns of the r-th row of chunk w, whose sum is at `at`: to Y, or to a.head if an earlier chunk has a part
  * of that row. row: the chunk's first. */
-template <int V, typename T>
-static __device__ inline void lane_put(const lane_many_args<T> &a, const wr_many<T> &c, int64_t w, int64_t row, int r,
-                                       int column, bool has_head, const double *at) {
+template <wr_many_follows FOLLOWS, int V, typename T>
+static __device__ inline void lane_put(const lane_many_args<T> &a, const wr_many<T> &c, const wr_many_follow<T> &f,
+                                       double *sums, int64_t w, int64_t row, int r, int column, bool has_head,
+                                       const double *at) {
   const lane_sum<V> sum(at);
   if (r > 0 || !has_head) {
-    wr_many_store(c, row + r, column, sum.of);
+    lane_store<FOLLOWS>(c, f, row + r, column, sum.of, sums);
     return;
   }
 #pragma unroll
@@ -158,10 +184,44 @@ static __device__ inline void lane_put(const lane_many_args<T> &a, const wr_many
     if (column + v < c.columns) a.head[w * c.columns + column + v] = sum.of[v];
 }
 
-template <typename T, bool VALUED, lane_columns COLUMNS, int V>
+/* Writes rows of chunk w, of which this lane has `first`, `first + step`, ..., with what follows. It reads what AHEAD of them
+ * need at a time: waiting for each row took a quarter of the multiply. of_chunk: the lane's columns of the sums. */
+template <wr_many_follows FOLLOWS, int V, typename T>
+static __device__ inline void lane_put_rows(const lane_many_args<T> &a, const wr_many<T> &c, const wr_many_follow<T> &f,
+                                            double *sums, int64_t w, int64_t row, int first, int step, int rows,
+                                            const lane_group &g, bool has_head, const double *of_chunk) {
+  constexpr int AHEAD = FOLLOWS == WR_FOLLOWS_MEASURED_RANKS ? 2 : 4; /* as registers allow */
+  if constexpr (FOLLOWS == WR_FOLLOWS_NOTHING) {
+    for (int r = first; r < rows; r += step)
+      lane_put<FOLLOWS, V>(a, c, f, sums, w, row, r, g.column, has_head, of_chunk + r * g.width);
+  } else {
+    double sum[wr_follow_sums<FOLLOWS>][V] = {};
+    if (first == 0 && has_head && rows > 0) {
+      lane_put<FOLLOWS, V>(a, c, f, sums, w, row, 0, g.column, true, of_chunk);
+      first += step;
+    }
+#pragma unroll 1
+    for (; first < rows; first += AHEAD * step) {
+      wr_many_ahead<T, V> ahead[AHEAD];
+#pragma unroll
+      for (int k = 0; k < AHEAD; k++)
+        if (first + k * step < rows) wr_many_look_ahead<FOLLOWS>(c, f, row + first + k * step, g.column, ahead[k]);
+#pragma unroll
+      for (int k = 0; k < AHEAD; k++) {
+        int r = first + k * step;
+        if (r < rows)
+          wr_many_finish<FOLLOWS>(c, f, row + r, g.column, ahead[k], lane_sum<V>(of_chunk + r * g.width).of, sum);
+      }
+    }
+    lane_add_sums(sum, sums);
+  }
+}
+
+template <typename T, bool VALUED, lane_columns COLUMNS, int V, wr_many_follows FOLLOWS>
 __global__ void __launch_bounds__(MANY_THREADS, MANY_BLOCKS)
-    lane_csr_many(WR_KERNEL_PARAMETER lane_many_args<T> a, WR_KERNEL_PARAMETER wr_many<T> c) {
-  WR_SHARED_DYNAMIC(double, all_sums); /* [MANY_WARPS][ROOM] */
+    lane_csr_many(WR_KERNEL_PARAMETER lane_many_args<T> a, WR_KERNEL_PARAMETER wr_many<T> c,
+                  WR_KERNEL_PARAMETER wr_many_follow<T> follow) {
+  WR_SHARED_DYNAMIC(double, all_sums); /* [MANY_WARPS][ROOM], then [SUMS * V][MANY_THREADS] */
   const wr_lane_csr &f = a.format;
   int lane = threadIdx.x % WR_WARP, group = lane / c.each;
   const lane_group g = {group * c.each, lane % c.each * V, c.each * V};
@@ -170,6 +230,9 @@ __global__ void __launch_bounds__(MANY_THREADS, MANY_BLOCKS)
   double *sums = all_sums + threadIdx.x / WR_WARP * ROOM + g.column; /* the lane's columns */
   const T *x = c.x + (used ? g.column : 0);
   const uint32_t stride = (uint32_t)(c.ldx * (int64_t)sizeof(T));
+  double *of_thread = all_sums + MANY_WARPS * ROOM + threadIdx.x;
+  constexpr int SUMS = wr_follow_sums<FOLLOWS>;
+  for (int s = 0; s < SUMS * V; s++) of_thread[s * MANY_THREADS] = 0;
   wr_let_next_begin();
   lane_rounds<MANY_WARPS> at = lane_begin<MANY_WARPS>(f.chunks, lane_turn<COLUMNS>);
   lane_codes<COLUMNS> codes;
@@ -201,10 +264,10 @@ __global__ void __launch_bounds__(MANY_THREADS, MANY_BLOCKS)
     if (is_short) {
       uint32_t bits = (end & ~(0xffu << EACH)) | (~padding & 0xff) << EACH;
       lane_walk<VALUED, true, V, T> k = {x, stride, bits, code, value, g.width, 0, first, open};
-      lane_walk_group(k, g, c, row + own);
+      lane_walk_group<FOLLOWS>(k, g, c, follow, of_thread, row + own);
     } else {
       lane_walk<VALUED, false, V, T> k = {x, stride, end, code, value, g.width, 0, first, open};
-      lane_walk_group(k, g, c, row + own);
+      lane_walk_group<FOLLOWS>(k, g, c, follow, of_thread, row + own);
     }
 #pragma unroll
     for (int v = 0; v < V; v++) {
@@ -215,31 +278,39 @@ __global__ void __launch_bounds__(MANY_THREADS, MANY_BLOCKS)
       if (ends && g.leader > 0) first[v] += before; /* the lane's own place */
     }
     if (is_short) {
-      if (ends && used) lane_put<V>(a, c, w, row, own, g.column, has_head, first);
+      if (ends && used) lane_put<FOLLOWS, V>(a, c, follow, of_thread, w, row, own, g.column, has_head, first);
     } else {
       __syncwarp();
       if (__ballot_sync((unsigned)WR_FULL_MASK, padding != 0)) {
         lane_clear_empty(padding, end, g.width, sums - g.column);
         __syncwarp();
       }
-      for (int r = group; r < rows && used; r += WR_WARP / c.each)
-        lane_put<V>(a, c, w, row, r, g.column, has_head, sums + r * g.width);
+      if (used)
+        lane_put_rows<FOLLOWS, V>(a, c, follow, of_thread, w, row, group, WR_WARP / c.each, rows, g, has_head, sums);
     }
     __syncwarp();
   }
+  if constexpr (FOLLOWS != WR_FOLLOWS_NOTHING) {
+    double sum[SUMS][V];
+#pragma unroll
+    for (int s = 0; s < SUMS * V; s++) sum[s / V][s % V] = of_thread[s * MANY_THREADS];
+    wr_many_sums_leave<MANY_THREADS>(c.each, sum, follow.partial, follow.parts, blockIdx.x);
+  }
 }
 
-/* Completes the rows that several chunks share, a thread for each of their columns: that of the chunk in which the row ends. */
-template <typename T>
+/* Completes the rows that several chunks share, a thread for each of their columns: that of the chunk in which the row ends.
+ * width: a power of two, at least the number of columns. part: that of the first block. */
+template <typename T, wr_many_follows FOLLOWS>
 __global__ void __launch_bounds__(LAST_THREADS)
-    lane_csr_many_last(WR_KERNEL_PARAMETER lane_many_args<T> a, WR_KERNEL_PARAMETER wr_many<T> c) {
+    lane_csr_many_last(WR_KERNEL_PARAMETER lane_many_args<T> a, WR_KERNEL_PARAMETER wr_many<T> c,
+                       WR_KERNEL_PARAMETER wr_many_follow<T> follow, int width, unsigned part) {
   wr_begin_kernel();
   const wr_lane_csr &f = a.format;
-  int lane = threadIdx.x % WR_WARP;
-  int64_t all = f.chunks * c.columns, threads = (int64_t)gridDim.x * LAST_THREADS;
+  int lane = threadIdx.x % WR_WARP, column = lane % width;
+  int64_t all = f.chunks * width, threads = (int64_t)gridDim.x * LAST_THREADS;
+  double follows[wr_follow_sums<FOLLOWS> + (FOLLOWS == WR_FOLLOWS_NOTHING)][1] = {};
   for (int64_t k = (int64_t)blockIdx.x * LAST_THREADS + threadIdx.x - lane; k < all; k += threads) {
-    int64_t w = (k + lane) / c.columns, from = w;
-    int column = (int)((k + lane) % c.columns);
+    int64_t w = column < c.columns ? (k + lane) / width : f.chunks, from = w;
     uint32_t begin = w < f.chunks ? f.row[w] : 0, after = w < f.chunks ? f.row[w + 1] : 0;
     bool ends = (begin & WR_LANE_OPEN) && (after & ~WR_LANE_OPEN) > (begin & ~WR_LANE_OPEN);
     if (ends) from = f.origin[w];
@@ -248,34 +319,55 @@ __global__ void __launch_bounds__(LAST_THREADS)
     sum[0] += a.head[w * c.columns + column];
     wr_many<T> one = c;
     one.whole = 0;
-    wr_many_store(one, begin & ~WR_LANE_OPEN, column, sum);
+    if constexpr (FOLLOWS == WR_FOLLOWS_NOTHING) {
+      wr_many_store(one, begin & ~WR_LANE_OPEN, column, sum);
+    } else {
+      wr_many_ahead<T, 1> ahead;
+      wr_many_look_ahead<FOLLOWS>(c, follow, begin & ~WR_LANE_OPEN, column, ahead);
+      wr_many_finish<FOLLOWS>(c, follow, begin & ~WR_LANE_OPEN, column, ahead, sum, follows);
+    }
   }
+  if constexpr (FOLLOWS != WR_FOLLOWS_NOTHING)
+    wr_many_sums_leave<LAST_THREADS>(width, follows, follow.partial, follow.parts, part + blockIdx.x);
 }
 
-template <typename T, bool VALUED, int V>
-static wr_status launch_columns(wr_env *env, unsigned grid, const lane_many_args<T> &a, const wr_many<T> &c) {
-  const wr_lane_csr &f = a.format;
-  auto many = f.low    ? lane_csr_many<T, VALUED, WINDOWS, V>
-              : f.hubs ? lane_csr_many<T, VALUED, HUBS, V>
-                       : lane_csr_many<T, VALUED, FULL, V>;
-  constexpr int BYTES = MANY_WARPS * ROOM * (int)sizeof(double);
+template <wr_many_follows FOLLOWS, bool VALUED, int V, typename T>
+static wr_status launch_both(wr_env *env, const wr_lane_plan *p, const wr_many<T> &c, const wr_apply_many *r) {
+  const wr_lane_csr &f = p->format;
+  lane_many_args<T> a = {f, p->many_head, p->many_tail};
+  wr_many_follow<T> follow;
+  int width = c.each * V;
+  unsigned grid = wr_cuda_grid(env, (f.chunks + MANY_WARPS - 1) / MANY_WARPS, MANY_BLOCKS);
+  unsigned last = wr_cuda_grid(env, (f.chunks * width + LAST_THREADS - 1) / LAST_THREADS, LAST_BLOCKS);
+  auto many = f.low ? lane_csr_many<T, VALUED, WINDOWS, V, FOLLOWS> : lane_csr_many<T, VALUED, FULL, V, FOLLOWS>;
+  if constexpr (FOLLOWS == WR_FOLLOWS_NOTHING)
+    if (f.hubs) many = lane_csr_many<T, VALUED, HUBS, V, FOLLOWS>;
+  constexpr int BYTES = (MANY_WARPS * ROOM + wr_follow_sums<FOLLOWS> * V * MANY_THREADS) * (int)sizeof(double);
+  PASS(wr_many_follow_begin(env, r, FOLLOWS, grid + last, &follow));
   PASS(WR_CUDA(cudaFuncSetAttribute(many, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES)));
-  return WR_LAUNCH_EARLY(env, (many), grid, MANY_THREADS, BYTES, a, c);
+  PASS(WR_LAUNCH_EARLY(env, (many), grid, MANY_THREADS, BYTES, a, c, follow));
+  PASS(WR_LAUNCH_EARLY(env, (lane_csr_many_last<T, FOLLOWS>), last, LAST_THREADS, 0, a, c, follow, width, grid));
+  return wr_many_follow_end(env, r, FOLLOWS, follow);
 }
 
+/* What follows has kernels where it occurs: sums with values and PageRank's steps without, for full loads and without hubs. */
 template <int V, typename T>
-static wr_status launch(wr_env *env, const wr_lane_plan *p, const wr_many<T> &c) {
-  lane_many_args<T> a = {p->format, p->many_head, p->many_tail};
-  int64_t chunks = p->format.chunks;
-  unsigned grid = wr_cuda_grid(env, (chunks + MANY_WARPS - 1) / MANY_WARPS, MANY_BLOCKS);
-  PASS((p->format.valued ? launch_columns<T, true, V> : launch_columns<T, false, V>)(env, grid, a, c));
-  grid = wr_cuda_grid(env, (chunks * c.columns + LAST_THREADS - 1) / LAST_THREADS, LAST_BLOCKS);
-  return WR_LAUNCH_EARLY(env, (lane_csr_many_last<T>), grid, LAST_THREADS, 0, a, c);
+static wr_status launch(wr_env *env, const wr_lane_plan *p, const wr_many<T> &c, const wr_apply_many *r) {
+  if constexpr (V * sizeof(T) == WR_PACK_BYTES) {
+    wr_many_follows follows = p->format.hubs ? WR_FOLLOWS_NOTHING : wr_many_follows_of(r, c);
+    if (follows == WR_FOLLOWS_SUMS && p->format.valued) return launch_both<WR_FOLLOWS_SUMS, true, V>(env, p, c, r);
+    if (follows == WR_FOLLOWS_RANKS && !p->format.valued) return launch_both<WR_FOLLOWS_RANKS, false, V>(env, p, c, r);
+    if (follows == WR_FOLLOWS_MEASURED_RANKS && !p->format.valued)
+      return launch_both<WR_FOLLOWS_MEASURED_RANKS, false, V>(env, p, c, r);
+  }
+  return p->format.valued ? launch_both<WR_FOLLOWS_NOTHING, true, V>(env, p, c, r)
+                          : launch_both<WR_FOLLOWS_NOTHING, false, V>(env, p, c, r);
 }
 
 template <typename T>
 static wr_status choose(wr_env *env, const wr_lane_plan *p, const wr_apply_many *r) {
-  return wr_many_dispatch<T>(r, [=](const auto &c, auto width) { return launch<decltype(width)::value>(env, p, c); });
+  return wr_many_dispatch<T>(r,
+                             [=](const auto &c, auto width) { return launch<decltype(width)::value>(env, p, c, r); });
 }
 
 extern "C" wr_status wr_lane_csr_many_launch(wr_env *env, const wr_lane_plan *p, const wr_apply_many *r) {
