@@ -13,7 +13,9 @@ typedef wr_status (*launcher)(wr_env *env, const wr_csr_view *A, const wr_apply 
 
 /* x and y as several vectors of one column. */
 static wr_status launch_many(wr_env *env, const wr_csr_view *A, const wr_apply *request) {
-  wr_apply_many many = {1, request->alpha, request->beta, request->x, request->y, 1, 1};
+  wr_apply_many many = {};
+  many.columns = 1, many.alpha = request->alpha, many.beta = request->beta;
+  many.x = request->x, many.y = request->y, many.ldx = many.ldy = 1;
   return wr_csr_warp_many_launch(env, A, &many);
 }
 
