@@ -85,7 +85,9 @@ static void check_columns(wr_plan *plan, wr_env *env, const wr_csr *A, int k, in
   CHECK_OK(env->ops->alloc(env, A->nrows * ld, env->type, "Y", &y));
   CHECK_OK(env->ops->upload(env, &x, in.data()));
   CHECK_OK(env->ops->upload(env, &y, out.data()));
-  wr_apply_many request = {k, 2, beta, &x, &y, ld, ld};
+  wr_apply_many request = {};
+  request.columns = k, request.alpha = 2, request.beta = beta;
+  request.x = &x, request.y = &y, request.ldx = request.ldy = ld;
   CHECK_OK(wr_plan_apply_many(plan, &request));
   CHECK_OK(env->ops->download(env, &y, got.data()));
   for (int64_t i = 0; i < A->nrows; i++)
