@@ -18,8 +18,7 @@ void wr_host_columns(wr_env *env, const wr_epilogue_many *e, double *partials);
 void wr_host_start_column(const wr_epilogue_many *e, int c);
 
 /* On a device, for a multiply that does the rest. begin: Y := the jumps of the entries, whose elements it marks (bit c of the
- * row's byte). The multiply leaves its sums as partial[sum * WR_MAX_COLUMNS + column][parts], masses and, where x is given,
- * changes; end adds them up and clears the marks. */
+ * row's byte). The multiply leaves the masses as partial[column][parts]; end adds them up and clears the marks. x is NULL. */
 wr_status wr_cuda_ranks_begin(wr_env *env, const wr_epilogue_many *e);
 wr_status wr_cuda_ranks_end(wr_env *env, const wr_epilogue_many *e, double *partial, unsigned parts);
 

@@ -47,10 +47,10 @@ __device__ inline void wr_many_store(const wr_many<T> &c, int64_t i, int column,
 
 /* ---- What follows a multiply (wr_apply_many), in its pass ---- */
 
-enum wr_many_follows { WR_FOLLOWS_NOTHING, WR_FOLLOWS_SUMS, WR_FOLLOWS_RANKS, WR_FOLLOWS_MEASURED_RANKS };
-enum { WR_FOLLOW_SUMS = 2 }; /* of a column at most: (y, z) and (y, y), or mass and change */
+enum wr_many_follows { WR_FOLLOWS_NOTHING, WR_FOLLOWS_SUMS, WR_FOLLOWS_RANKS };
+enum { WR_FOLLOW_SUMS = 2 }; /* of a column at most */
 
-/* How many there are: ranks that are not measured have no change. */
+/* How many there are: (y, z) and (y, y), or the mass. PageRank's step that measures its change is left to the further pass. */
 template <wr_many_follows FOLLOWS>
 constexpr int wr_follow_sums = FOLLOWS == WR_FOLLOWS_NOTHING ? 0
                                : FOLLOWS == WR_FOLLOWS_RANKS ? 1
@@ -59,7 +59,7 @@ constexpr int wr_follow_sums = FOLLOWS == WR_FOLLOWS_NOTHING ? 0
 /* A kernel parameter. */
 template <typename T>
 struct wr_many_follow {
-  const T *z;           /* SUMS: [nrows][ldy]. MEASURED_RANKS: X, [nrows][ldx] */
+  const T *z;           /* SUMS: [nrows][ldy]                                  */
   const T *scale;       /* RANKS: [nrows], NULL: it is compact                 */
   const void *divisors; /* [nrows] of divisor_bytes each                       */
   int divisor_bytes;
@@ -92,7 +92,7 @@ __device__ inline void wr_rank_scale_invert(wr_rank_scale<T> &scale, int bytes) 
 template <typename T>
 __device__ inline void wr_rank_finish(const wr_rank_scale<T> &scale, T &y, double &mass) {
   if (scale.by != 0)
-    y = (T)((double)y * (double)scale.by);
+    y *= scale.by;
   else
     mass += (double)y;
 }
@@ -115,9 +115,9 @@ struct wr_many_ahead {
 template <wr_many_follows FOLLOWS, int V, typename T>
 __device__ inline void wr_many_look_ahead(const wr_many<T> &c, const wr_many_follow<T> &f, int64_t i, int column,
                                           wr_many_ahead<T, V> &ahead) {
-  if constexpr (FOLLOWS == WR_FOLLOWS_SUMS) ahead.z = wr_load<T, V>(f.z + i * c.ldy + column, 0);
-  if constexpr (FOLLOWS == WR_FOLLOWS_MEASURED_RANKS) ahead.z = wr_load<T, V>(f.z + i * c.ldx + column, 0);
-  if constexpr (FOLLOWS != WR_FOLLOWS_SUMS) {
+  if constexpr (FOLLOWS == WR_FOLLOWS_SUMS) {
+    ahead.z = wr_load<T, V>(f.z + i * c.ldy + column, 0);
+  } else {
     ahead.marks = (unsigned)f.marks[i] >> column;
     ahead.scale = wr_rank_scale_of<T>(f.scale, f.divisors, f.divisor_bytes, i);
   }
@@ -142,8 +142,6 @@ __device__ inline void wr_many_finish(const wr_many<T> &c, const wr_many_follow<
     for (int v = 0; v < V; v++) {
       y.at[v] = (T)wr_finish_beta(c.alpha, ahead.marks >> v & 1, at, v, product[v]);
       wr_rank_finish(ahead.scale, y.at[v], sum[0][v]);
-      if constexpr (FOLLOWS == WR_FOLLOWS_MEASURED_RANKS)
-        sum[1][v] += wr_rank_change(ahead.scale, y.at[v], ahead.z.at[v]);
     }
   }
   wr_store(at, 0, y);
@@ -189,8 +187,7 @@ template <typename T>
 inline wr_many_follows wr_many_follows_of(const wr_apply_many *r, const wr_many<T> &c) {
   if (!c.whole) return WR_FOLLOWS_NOTHING;
   if (wr_many_sums_factor(r)) return WR_FOLLOWS_SUMS;
-  if (r->ranks == NULL || r->ranks->marks == NULL || r->beta != 0) return WR_FOLLOWS_NOTHING;
-  return r->ranks->x ? WR_FOLLOWS_MEASURED_RANKS : WR_FOLLOWS_RANKS;
+  return r->ranks && r->ranks->marks && r->ranks->x == NULL ? WR_FOLLOWS_RANKS : WR_FOLLOWS_NOTHING;
 }
 
 /* The kernel parameter, and what precedes the multiply. parts: blocks of all its kernels. */
@@ -208,7 +205,6 @@ inline wr_status wr_many_follow_begin(wr_env *env, const wr_apply_many *r, wr_ma
     return WR_OK;
   }
   const wr_epilogue_many *e = r->ranks;
-  if (e->x) f->z = (const T *)e->x->data;
   if (e->scale->reciprocal_bytes)
     f->divisors = e->scale->data, f->divisor_bytes = e->scale->reciprocal_bytes;
   else

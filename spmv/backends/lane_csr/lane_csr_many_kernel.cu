@@ -17,7 +17,7 @@ constexpr int MANY_THREADS = 512, MANY_BLOCKS = 1, MANY_WARPS = MANY_THREADS / W
 constexpr int HALF = EACH / 2;           /* rows of X that a lane loads at once */
 constexpr int SLOTS = HALF + 1;          /* sums of rows that a group needs room for */
 constexpr int ROOM = SLOTS * WR_WARP * 4; /* doubles of a warp: the slots of its groups, with up to 4 columns a lane */
-constexpr int LAST_THREADS = 256, LAST_BLOCKS = 2; /* of the second kernel; blocks: of a multiprocessor */
+constexpr int LAST_THREADS = 256, LAST_BLOCKS = 6; /* of the second kernel; blocks: of a multiprocessor */
 
 template <typename T>
 struct lane_many_args {
@@ -190,7 +190,7 @@ template <wr_many_follows FOLLOWS, int V, typename T>
 static __device__ inline void lane_put_rows(const lane_many_args<T> &a, const wr_many<T> &c, const wr_many_follow<T> &f,
                                             double *sums, int64_t w, int64_t row, int first, int step, int rows,
                                             const lane_group &g, bool has_head, const double *of_chunk) {
-  constexpr int AHEAD = FOLLOWS == WR_FOLLOWS_MEASURED_RANKS ? 2 : 4; /* as registers allow */
+  constexpr int AHEAD = 4;
   if constexpr (FOLLOWS == WR_FOLLOWS_NOTHING) {
     for (int r = first; r < rows; r += step)
       lane_put<FOLLOWS, V>(a, c, f, sums, w, row, r, g.column, has_head, of_chunk + r * g.width);
@@ -350,15 +350,14 @@ static wr_status launch_both(wr_env *env, const wr_lane_plan *p, const wr_many<T
   return wr_many_follow_end(env, r, FOLLOWS, follow);
 }
 
-/* What follows has kernels where it occurs: sums with values and PageRank's steps without, for full loads and without hubs. */
+/* What follows has kernels where it occurs and pays: in f64, sums with values and PageRank's steps without, for full loads and
+ * without hubs (docs/lane_csr.md). */
 template <int V, typename T>
 static wr_status launch(wr_env *env, const wr_lane_plan *p, const wr_many<T> &c, const wr_apply_many *r) {
-  if constexpr (V * sizeof(T) == WR_PACK_BYTES) {
+  if constexpr (sizeof(T) == sizeof(double) && V * sizeof(T) == WR_PACK_BYTES) {
     wr_many_follows follows = p->format.hubs ? WR_FOLLOWS_NOTHING : wr_many_follows_of(r, c);
     if (follows == WR_FOLLOWS_SUMS && p->format.valued) return launch_both<WR_FOLLOWS_SUMS, true, V>(env, p, c, r);
     if (follows == WR_FOLLOWS_RANKS && !p->format.valued) return launch_both<WR_FOLLOWS_RANKS, false, V>(env, p, c, r);
-    if (follows == WR_FOLLOWS_MEASURED_RANKS && !p->format.valued)
-      return launch_both<WR_FOLLOWS_MEASURED_RANKS, false, V>(env, p, c, r);
   }
   return p->format.valued ? launch_both<WR_FOLLOWS_NOTHING, true, V>(env, p, c, r)
                           : launch_both<WR_FOLLOWS_NOTHING, false, V>(env, p, c, r);
