@@ -1,11 +1,7 @@
-#define _DEFAULT_SOURCE /* pthread_sigmask */
 #include "solvers/rank/rank_sets.h"
 
 #include <float.h>
 #include <math.h>
-#include <omp.h>
-#include <pthread.h>
-#include <signal.h>
 #include <string.h>
 
 #include "config/defaults.h"
@@ -127,44 +123,11 @@ typedef struct batch {
   int64_t *node;   /* [top] */
   double *score;   /* [top] */
   wr_graph plain;  /* on the host without an order, for checks; flow NULL: not made                                   */
-  pthread_t builder; /* that makes it, while the first sets are ranked                                                */
-  int is_building, threads;
-  wr_error build_error;
   double *jumps;   /* [n] likewise: a dense teleport vector                                                           */
   wr_rank_sets_facts *facts;
 } batch;
 
-static void *build_plain(void *context) {
-  batch *b = context;
-  omp_set_num_threads(b->threads);
-  (void)wr_error_keep(&b->build_error, wr_graph_build(b->graph->links, b->graph->edges_in, NULL, NULL, &b->plain));
-  return NULL;
-}
-
-/* The host's checks need rows of the flow there, in the order of pages. */
-static int has_plain_flow(const wr_graph *g) { return g->order == NULL && g->flow->row_ptr != NULL; }
-
-/* Without a thread of its own, the first check makes the graph. */
-static void begin_plain(batch *b) {
-  sigset_t all, before;
-  b->threads = omp_get_max_threads();
-  if (b->o.checks == 0 || has_plain_flow(b->graph)) return;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the caller's thread */
-  b->is_building = pthread_create(&b->builder, NULL, build_plain, b) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
-static wr_status wait_for_plain(batch *b) {
-  if (b->is_building)
-    pthread_join(b->builder, NULL), b->is_building = 0;
-  else if (b->plain.flow == NULL)
-    (void)build_plain(b);
-  return wr_error_raise(&b->build_error);
-}
-
 static void close_batch(batch *b) {
-  if (b->is_building) pthread_join(b->builder, NULL);
   wr_vec *const vectors[] = {&b->x[0], &b->x[1], &b->one, &b->scale, &b->lengths, &b->rows, &b->values, &b->sums,
                              &b->marks};
   void *const arrays[] = {b->row_of, b->value_of, b->place, b->by_row, b->by_page, b->node, b->score, b->jumps};
@@ -285,7 +248,6 @@ static wr_status open_batch(batch *b) {
   PASS(place_lengths(b));
   if (b->env->place == WR_CUDA) PASS(wr_candidates_open(&b->best, b->graph, b->aside, top));
   find_rounding(b);
-  begin_plain(b);
   return WR_OK;
 }
 
@@ -410,12 +372,14 @@ static wr_status find_best(batch *b, const wr_vec *one, int has_scores, wr_set_r
   return WR_OK;
 }
 
-/* Whether a set is one of m checked ones, which are spread evenly. The last set is one: by then what checks need has been made
- * beside the sweeps. */
+/* Set k of m checked ones, spread evenly with both ends: is this set one of them? */
 static int is_checked(const batch *b, int64_t set) {
   int64_t m = b->o.checks, count = b->sets->count;
-  return m >= count || (int64_t)((double)(set + 1) * (double)m / (double)count) >
-                           (int64_t)((double)set * (double)m / (double)count);
+  if (m == 0) return 0;
+  if (m >= count) return 1;
+  if (m == 1) return set == 0;
+  int64_t k = (int64_t)((double)set * (double)(m - 1) / (double)(count - 1) + 0.5);
+  return (int64_t)((double)k * (double)(count - 1) / (double)(m - 1)) == set;
 }
 
 /* The host's own bound of the scores in by_page, from the links. value: of the teleport vector. */
@@ -425,8 +389,8 @@ static wr_status check_bound(batch *b, const double *value, wr_set_ranks *found)
   const wr_teleport_sets *s = b->sets;
   wr_score_bound bound;
   int64_t first = s->first[found->set], end = s->first[found->set + 1];
-  int is_plain = has_plain_flow(g);
-  if (!is_plain) TRY(wait_for_plain(b));
+  int is_plain = g->order == NULL && g->flow->row_ptr != NULL;
+  if (!is_plain && b->plain.flow == NULL) TRY(wr_graph_build(g->links, g->edges_in, NULL, NULL, &b->plain));
   if (b->jumps == NULL) TRY(wr_alloc_zeroed(&b->jumps, g->n, sizeof *b->jumps, "a teleport vector"));
   for (int64_t p = first; p < end; p++) b->jumps[s->page[p]] = value[p - first];
   wr_graph by_set = is_plain ? *g : b->plain;

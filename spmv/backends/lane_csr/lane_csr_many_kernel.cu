@@ -17,7 +17,7 @@ constexpr int MANY_THREADS = 512, MANY_BLOCKS = 1, MANY_WARPS = MANY_THREADS / W
 constexpr int HALF = EACH / 2;           /* rows of X that a lane loads at once */
 constexpr int SLOTS = HALF + 1;          /* sums of rows that a group needs room for */
 constexpr int ROOM = SLOTS * WR_WARP * 4; /* doubles of a warp: the slots of its groups, with up to 4 columns a lane */
-constexpr int LAST_THREADS = 256, LAST_BLOCKS = 6; /* of the second kernel; blocks: of a multiprocessor */
+constexpr int LAST_THREADS = 256, LAST_BLOCKS = 2; /* of the second kernel; blocks: of a multiprocessor */
 
 template <typename T>
 struct lane_many_args {
