@@ -6,6 +6,9 @@
 #include "config/hash.h"
 #include "spmv/choose/cost_table.h"
 
+/* Of a matrix with which lane_csr keeps hubs. */
+#define LEAST_HUB_ENTRIES 8000000
+
 static const cost_class *class_of(const char *device_name, int *is_known) {
   for (size_t k = 0; k < sizeof classes / sizeof *classes; k++) {
     *is_known = strstr(device_name, classes[k].device) != NULL;
@@ -20,7 +23,8 @@ char wr_cost_layout(const wr_backend *backend, const wr_plan_info *info, const w
   if (strcmp(backend->name, "bsr_unrolled") == 0) return info->chosen[0] * info->chosen[1] == 1 ? '1' : 'b';
   if (strcmp(backend->name, "sell_coded") == 0 || strcmp(backend->name, "sliced_dia") == 0)
     return f->valued && info->format_bytes >= f->nnz * wr_type_bytes(type) ? 'v' : 'c';
-  if (strcmp(backend->name, "lane_csr") == 0) return f->hubs >= 1 ? 'a' : f->hubs >= LEAST_HUBS ? 'h' : 'n';
+  if (strcmp(backend->name, "lane_csr") == 0)
+    return f->hubs >= 1 ? 'a' : f->hubs >= LEAST_HUBS && f->nnz >= LEAST_HUB_ENTRIES ? 'h' : 'n';
   return '-';
 }
 

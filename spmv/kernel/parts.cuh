@@ -73,10 +73,8 @@ static __device__ inline double wr_parts_sum(const double *part, int64_t stride,
     int64_t begin = __shfl_sync((unsigned)WR_FULL_MASK, from, owner),
             end = __shfl_sync((unsigned)WR_FULL_MASK, to, owner);
     uint64_t base = __shfl_sync((unsigned)WR_FULL_MASK, (uint64_t)(uintptr_t)part, owner);
-    double some = 0;
-#pragma unroll 4
-    for (int64_t k = begin + lane; k < end; k += WR_WARP) some += ((const double *)(uintptr_t)base)[k * stride];
-    some = wr_warp_sum(some);
+    double some = wr_warp_sum(wr_sum_every<16>(
+        begin + lane, end, WR_WARP, [&](int64_t k) { return ((const double *)(uintptr_t)base)[k * stride]; }));
     if (lane == owner) sum = some;
   }
   return sum;

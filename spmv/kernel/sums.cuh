@@ -143,21 +143,6 @@ __device__ inline void wr_sums_finish(const wr_sums_of<MOST> &s, double (&sum)[M
   wr_sums_end<WHERE>(s, s.before, gridDim.x, sum);
 }
 
-/* The sum of the numbers first, first + step, ... before `end`, with AT_ONCE loads in flight. */
-template <int AT_ONCE, class LOAD>
-__device__ inline double wr_sum_every(int64_t first, int64_t end, int64_t step, LOAD load) {
-  double total = 0;
-#pragma unroll 1
-  for (int64_t k = first; k < end; k += AT_ONCE * step) {
-    double part[AT_ONCE];
-#pragma unroll
-    for (int a = 0; a < AT_ONCE; a++) part[a] = k + a * step < end ? load(k + a * step) : 0;
-#pragma unroll
-    for (int a = 0; a < AT_ONCE; a++) total += part[a];
-  }
-  return total;
-}
-
 /* wr_sums_finish in little code and more shared memory: one warp a sum. What a kernel runs once has its instructions fetched
  * from memory; unrolled for six sums that took 7 to 11 us on an H200 (docs/decisions.md). THREADS: of the block. */
 template <int WHERE, int THREADS, int MOST>

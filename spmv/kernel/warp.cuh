@@ -25,6 +25,21 @@ __device__ inline double wr_warp_sum(double value) {
   return value;
 }
 
+/* The sum of the numbers first, first + step, ... before `end`, with AT_ONCE loads in flight. */
+template <int AT_ONCE, class LOAD>
+__device__ inline double wr_sum_every(int64_t first, int64_t end, int64_t step, LOAD load) {
+  double total = 0;
+#pragma unroll 1
+  for (int64_t k = first; k < end; k += AT_ONCE * step) {
+    double part[AT_ONCE];
+#pragma unroll
+    for (int a = 0; a < AT_ONCE; a++) part[a] = k + a * step < end ? load(k + a * step) : 0;
+#pragma unroll
+    for (int a = 0; a < AT_ONCE; a++) total += part[a];
+  }
+  return total;
+}
+
 /* value[count] of every lane := sums over the warp. The five shuffles of each sum depend on each other, so the sums are
  * interleaved. count: as for wr_block_sum. */
 template <int R>

@@ -70,10 +70,10 @@ static void check_build(wr_env *env, wr_csr *A, wr_lane_choice choice, int64_t h
 }
 
 static void check_hubs(wr_env *env, wr_csr *A, int64_t most_hubs, int64_t hubs) {
-  check_build(env, A, {most_hubs, 0, 0, 0}, hubs, -1);
+  check_build(env, A, {most_hubs, 0, 0, 0, 0}, hubs, -1);
 }
 
-static void check_windows(wr_env *env, wr_csr *A, int64_t wide) { check_build(env, A, {0, 0, 0, 1}, 0, wide); }
+static void check_windows(wr_env *env, wr_csr *A, int64_t wide) { check_build(env, A, {0, 0, 0, 1, 0}, 0, wide); }
 
 /* Y = 2 A X + beta Y for k columns in rows of ld elements, against sums on the host. X has an infinity and a NaN. */
 static void check_columns(wr_plan *plan, wr_env *env, const wr_csr *A, int k, int64_t ld, double beta) {
@@ -125,11 +125,16 @@ static void check_all(wr_env *env, const std::vector<int64_t> &lengths, int64_t 
       wr_csr *A = matrix_of(lengths, ncols, pattern, hubs ? with_hubs : in_order);
       check_hubs(env, A, 0, 0);
       check_hubs(env, A, 16, -1);
-      check_build(env, A, {0, 0, 0, 1}, 0, -1);
+      check_build(env, A, {0, 0, 0, 1, 0}, 0, -1);
+      check_build(env, A, {0, 0, 0, 0, 1}, 0, -1);
       check_choice(env, "lane_csr", "hubs=0", A, true);
       check_choice(env, "lane_csr", "hubs=1", A, true);
       check_choice(env, "lane_csr", "hubs=-1", A, true);
       check_choice(env, "lane_csr", "columns=windows", A, true);
+      check_choice(env, "lane_csr", "hubs=0:shared_rows=after", A, true);
+      check_choice(env, "lane_csr", "hubs=1:shared_rows=after", A, true);
+      check_choice(env, "lane_csr", "hubs=0:order=columns", A, true);
+      check_choice(env, "lane_csr", "columns=windows:order=columns", A, true);
       check_many(env, "columns=full", A);
       check_many(env, hubs ? "hubs=1" : "columns=windows", A);
       wr_csr_free(A);
@@ -179,7 +184,7 @@ static void test_choice_of_hubs(wr_env *env) {
   check_hubs(env, A, 41, 2);  /* 40 more with 100 */
   check_hubs(env, A, 42, 42);
   wr_csr_free(A);
-  CASE("the default takes hubs by the share of those that no cache keeps anyway");
+  CASE("hubs are taken by the share of those that no cache keeps anyway");
   const struct {
     int64_t share, columns;
     bool hubs;
@@ -187,7 +192,25 @@ static void test_choice_of_hubs(wr_env *env) {
   for (const auto &of : cases) { /* a half or an eighth of the entries in so many columns, the others in one column each */
     A = matrix_of(std::vector<int64_t>(12000, 4), 60000, true,
                   [&](int64_t n) { return n % of.share == 0 ? n / of.share % of.columns * 2 : 10001 + n; });
-    CHECKF((strstr(default_line(env, A).c_str(), "hub columns") != nullptr) == of.hubs, "%s",
+    check_build(env, A, {22000, 2000, 0.15, 0, 0}, of.hubs ? of.columns : 0, -1);
+    CHECKF(strstr(default_line(env, A).c_str(), "hub columns") == nullptr, "%s", default_line(env, A).c_str());
+    wr_csr_free(A);
+  }
+}
+
+/* Chunks are ordered by default where 3 of 10 or more lie within a row and x has 1 MB or more, but not where one kernel
+ * completes all rows, as with a row of 235 chunks. */
+static void test_choice_of_order(wr_env *env) {
+  CASE("the default orders chunks of long rows where x is large");
+  const struct {
+    int64_t ncols, length;
+    bool ordered;
+  } cases[] = {{1100000, 100000, true}, {1100000, 60000, false}, {100000, 99000, false}};
+  for (const auto &of : cases) { /* one row is long, and as many entries are in rows of one */
+    std::vector<int64_t> lengths((size_t)of.length + 1, 1);
+    lengths[0] = of.length;
+    wr_csr *A = matrix_of(lengths, of.ncols, true, [](int64_t n) { return n * 997; });
+    CHECKF((strstr(default_line(env, A).c_str(), "order of columns") != nullptr) == of.ordered, "%s",
            default_line(env, A).c_str());
     wr_csr_free(A);
   }
@@ -245,6 +268,7 @@ static void test_device(wr_env *env) {
   test_rows(env);
   test_windows(env);
   test_choice_of_hubs(env);
+  test_choice_of_order(env);
 }
 
 int main(void) {

@@ -27,7 +27,7 @@ static int log2_of(int power) {
 /* EACH: inner blocks of a lane if the matrix has ENOUGH_WARPS times that. More of them make the reduction over lanes cheaper,
  * but spread the warp's accesses to x. */
 constexpr int EACH = 8;
-constexpr int64_t ENOUGH_WARPS = 8; /* for each multiprocessor */
+constexpr int64_t ENOUGH_WARPS = 11; /* for each multiprocessor */
 
 static const struct size *size_of(int r, int c) {
   for (const struct size &s : sizes)
@@ -43,12 +43,21 @@ extern "C" int wr_bsr_can_pack(int r, int c, int64_t ncols) {
 /* Shared memory for the sums of all rows that may end in a thread block, in bytes. */
 constexpr int MOST_SHARED = 200 << 10;
 
+/* Bytes of f64 values up to which a lane has fewer blocks, as the second-level cache holds them: with 4 in place of 8 fem:n=24
+ * takes 9.1 us and not 11.1, fem:n=27 15.0 and not 15.7. With more bytes, or in f32, 8 are as fast or faster (H100,
+ * 2026-11-25). */
+constexpr int64_t CACHED_BYTES = 40 << 20;
+
 /* Inner blocks of a lane, a multiple of at_a_time: about `asked`, or by the number of blocks if that is 0. */
-static int choose_each(const wr_env *env, int64_t blocks, int r, int at_a_time, int asked) {
-  int each = asked ? asked : EACH, most = MOST_SHARED / (WR_BSR_WARPS * WR_WARP * r * (int)sizeof(double));
+static int choose_each(const wr_env *env, const wr_bsr_interleaved *b, int asked) {
+  const bool cached = b->stored == WR_F64 && b->r * b->c > 1 && b->blocks * b->r * b->c * 8 <= CACHED_BYTES;
+  int each = asked    ? asked
+             : cached ? EACH / 2
+                      : EACH,
+      most = MOST_SHARED / (WR_BSR_WARPS * WR_WARP * b->r * (int)sizeof(double));
   if (each > most) each = most;
-  while (!asked && each > 1 && blocks / (WR_WARP * each) < ENOUGH_WARPS * wr_cuda_processors(env)) each /= 2;
-  return each < at_a_time ? at_a_time : each / at_a_time * at_a_time;
+  while (!asked && each > 1 && b->blocks / (WR_WARP * each) < ENOUGH_WARPS * wr_cuda_processors(env)) each /= 2;
+  return each < b->at_a_time ? b->at_a_time : each / b->at_a_time * b->at_a_time;
 }
 
 /* kinds[i] := 1 if inner block row i has blocks, else 0. */
@@ -206,7 +215,7 @@ static wr_status measure(const wr_env *env, const wr_bsr_columns *from, const st
   b->empty = from->empty * down, b->brows = shape->brows * down - b->empty;
   b->at_a_time = wr_bsr_at_a_time(b->r, b->c, (size_t)wr_type_bytes(b->stored));
   b->terms = wr_bsr_terms(b->c, b->at_a_time);
-  b->each = choose_each(env, b->blocks, b->r, b->at_a_time, each);
+  b->each = choose_each(env, b, each);
   b->warps = (b->blocks + WR_WARP * b->each - 1) / (WR_WARP * b->each);
   b->grid = (b->warps + WR_BSR_WARPS - 1) / WR_BSR_WARPS;
   if (b->grid > INT32_MAX || shape->brows * down > INT32_MAX || shape->bcols * across > INT32_MAX)

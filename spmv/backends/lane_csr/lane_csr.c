@@ -8,24 +8,37 @@
 
 typedef struct lane_knobs {
   int64_t hubs;
-  int columns;
+  int columns, shared_rows, order;
 } lane_knobs;
 
 enum { COLUMNS_AUTO, COLUMNS_FULL, COLUMNS_WINDOWS };
+enum { SHARED_AUTO, SHARED_AFTER };
+enum { ORDER_AUTO, ORDER_ROWS, ORDER_COLUMNS };
 
 /* The default keeps hubs if they have such a share of the entries, the first ones left out, which a first-level cache keeps
  * anyway (docs/lane_csr.md). */
 static const double least_share = 0.15;
 enum { DEFAULT_HUBS = 178, CACHED = 16 }; /* KB */
 
+/* The least entries for hubs by default: to gather and copy them takes some 8 us of each multiply (docs/lane_csr.md). */
+enum { LEAST_ENTRIES = 8000000 };
+
 static const wr_knob knobs[] = {
     {.name = "hubs", .type = WR_OPTION_INT, .offset = offsetof(lane_knobs, hubs), .value = "-1",
      .min = -1, .max = WR_LANE_HUB_BYTES >> 10,
-     .help = "KB of shared memory for the columns with the most entries; -1: 178 if those beyond 16 have 15% and "
-             "the plan is for one vector, else 0"},
+     .help = "KB of shared memory for the columns with the most entries; -1: 178 if those beyond 16 have 15%, "
+             "there are 8 million entries and the plan is for one vector, else 0"},
     {.name = "columns", .type = WR_OPTION_CHOICE, .choices = "auto|full|windows", .value = "auto",
      .offset = offsetof(lane_knobs, columns),
      .help = "32 bits a column, or 16 and two windows a chunk, without hubs; auto: windows where 3 of 4 chunks fit"},
+    {.name = "shared_rows", .type = WR_OPTION_CHOICE, .choices = "auto|after", .value = "auto",
+     .offset = offsetof(lane_knobs, shared_rows),
+     .help = "rows of several chunks are completed by a second kernel; auto: by the first where there is no epilogue, "
+             "a chunk a warp at most, no hubs and no row of more than 384 chunks"},
+    {.name = "order", .type = WR_OPTION_CHOICE, .choices = "auto|rows|columns", .value = "auto",
+     .offset = offsetof(lane_knobs, order),
+     .help = "whether chunks of long rows are multiplied in the order of their columns; auto: where they are 3 of 10, "
+             "x has 1 MB and there are neither hubs nor so few chunks that one kernel does all"},
     {.name = NULL},
 };
 
@@ -42,7 +55,8 @@ static void report(const wr_env *env, const wr_lane_csr *c, wr_plan_info *info) 
   if (c->low)
     snprintf(hubs, sizeof hubs, "; 16-bit columns, %.0f%% of the chunks without windows",
              c->chunks ? 100.0 * (double)c->wide / (double)c->chunks : 0.0);
-  snprintf(info->line, sizeof info->line, "rows over 32 lanes, %d entries each%s", (int)WR_LANE_EACH, hubs);
+  snprintf(info->line, sizeof info->line, "rows over 32 lanes, %d entries each%s%s", (int)WR_LANE_EACH, hubs,
+           c->order ? "; long rows in the order of columns" : "");
 }
 
 static wr_status plan(const wr_env *env, const wr_csr *A, const void *knob, wr_plan_info *info) {
@@ -50,7 +64,7 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *knob, wr_p
   (void)knob;
   c.places = A->nnz, c.chunks = (c.places + WR_LANE_CHUNK - 1) / WR_LANE_CHUNK;
   report(env, &c, info);
-  info->extra_bytes = info->format_bytes + c.chunks * 16;
+  info->extra_bytes = info->format_bytes + c.chunks * 28; /* parts of rows, and an order */
   return WR_OK;
 }
 
@@ -60,16 +74,18 @@ static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knob, 
   const lane_knobs *chosen = knob;
   int64_t kb = chosen->hubs < 0 ? DEFAULT_HUBS : chosen->hubs, room = wr_lane_hub_bytes(env);
   int64_t size = wr_type_bytes(env->type);
-  if (chosen->hubs < 0 && env->need_columns > 1) kb = 0; /* rows of several vectors are taken from the caches alone */
+  if (chosen->hubs < 0 && (env->need_columns > 1 || A->nnz < LEAST_ENTRIES))
+    kb = 0; /* rows of several vectors are taken from the caches alone */
   wr_lane_choice choice = {
       .most_hubs = (kb << 10 < room ? kb << 10 : room) / size,
       .cached = chosen->hubs < 0 ? (CACHED << 10) / size : 0,
       .least_share = chosen->hubs < 0 ? least_share : 0,
       .windows = chosen->columns == COLUMNS_AUTO ? -1 : chosen->columns == COLUMNS_WINDOWS,
+      .by_columns = chosen->order == ORDER_AUTO ? -1 : chosen->order == ORDER_COLUMNS,
   };
   PASS(wr_csr_device_view(A, env, &view));
   PASS(wr_lane_csr_device_build(env, A->nrows, A->ncols, A->nnz, &view, &choice, &p->format));
-  PASS(wr_lane_plan_open(env, p));
+  PASS(wr_lane_plan_open(env, chosen->shared_rows == SHARED_AUTO, p));
   report(env, &p->format, info);
   info->extra_bytes = wr_lane_plan_bytes(p);
   return WR_OK;

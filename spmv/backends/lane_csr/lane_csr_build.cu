@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "config/memory.h"
+#include "spmv/backends/lane_csr/lane_csr_kernel.h"
 #include "spmv/device/array_list.h"
 #include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
@@ -24,30 +25,52 @@ static unsigned grid_for(const wr_env *env, int64_t threads) {
 
 /* ---- Hubs ---- */
 
-constexpr int64_t SAMPLED = 1 << 21; /* entries whose columns are counted; more would delay each other at the hubs */
+constexpr int64_t SAMPLED = 1 << 21; /* entries whose columns are counted */
 constexpr int BINS = 4096;           /* columns with BINS - 1 sampled entries or more are in the last bin          */
 
-/* For each number of sampled entries, the columns that have so many, and their entries. */
+/* For each number of sampled entries, the columns that have so many, and their entries. And what is counted beside. */
 struct lane_bins {
   unsigned columns[BINS], entries[BINS];
+  unsigned has_empty; /* 1: a row has no entries */
 };
 
-/* count[j] += the sampled entries of column j: every `step`-th. */
+/* count[j] += the sampled entries of column j: every `step`-th. A thread block counts columns that come early by itself, as
+ * atomic additions to the greatest hubs would wait for each other: 0.63 ms of gen:hubs (H100, 2026-11-25). */
 __global__ void __launch_bounds__(THREADS) lane_count(const int32_t *col, int64_t nnz, int64_t step, unsigned *count) {
-  for (int64_t k = build_thread() * step; k < nnz; k += build_threads() * step) atomicAdd(&count[col[k]], 1u);
+  constexpr int OWN = 1024; /* a power of two */
+  WR_SHARED(int32_t, column, OWN);
+  WR_SHARED(unsigned, counted, OWN);
+  for (int k = (int)threadIdx.x; k < OWN; k += THREADS) column[k] = -1, counted[k] = 0;
+  __syncthreads();
+  for (int64_t k = build_thread() * step; k < nnz; k += build_threads() * step) {
+    const int32_t j = col[k];
+    const int place = (int)((uint32_t)j * 2654435761u >> 22) & (OWN - 1);
+    const int32_t taken = atomicCAS(&column[place], -1, j);
+    if (taken == -1 || taken == j)
+      atomicAdd(&counted[place], 1u);
+    else
+      atomicAdd(&count[j], 1u);
+  }
+  __syncthreads();
+  for (int k = (int)threadIdx.x; k < OWN; k += THREADS)
+    if (counted[k]) atomicAdd(&count[column[k]], counted[k]);
 }
 
-/* Columns without a sampled entry are left out, as most may be. */
-__global__ void __launch_bounds__(THREADS) lane_sort_out(const unsigned *count, int64_t ncols, lane_bins *bins) {
+/* Columns without a sampled entry are left out, as most may be. count: four columns at a time; behind the last one there are
+ * zeros. */
+__global__ void __launch_bounds__(THREADS) lane_sort_out(const uint4 *count, int64_t ncols, lane_bins *bins) {
   WR_SHARED(unsigned, columns, BINS);
   WR_SHARED(unsigned, entries, BINS);
   for (int b = (int)threadIdx.x; b < BINS; b += THREADS) columns[b] = entries[b] = 0;
   __syncthreads();
-  for (int64_t j = build_thread(); j < ncols; j += build_threads()) {
-    unsigned n = count[j], bin = n < BINS - 1 ? n : BINS - 1;
-    if (n == 0) continue;
-    atomicAdd(&columns[bin], 1u);
-    atomicAdd(&entries[bin], n);
+  for (int64_t k = build_thread(); k < (ncols + 3) / 4; k += build_threads()) {
+    const uint4 four = count[k];
+    for (unsigned n : {four.x, four.y, four.z, four.w}) {
+      if (n == 0) continue;
+      const unsigned bin = n < BINS - 1 ? n : BINS - 1;
+      atomicAdd(&columns[bin], 1u);
+      atomicAdd(&entries[bin], n);
+    }
   }
   __syncthreads();
   for (int b = (int)threadIdx.x; b < BINS; b += THREADS) {
@@ -70,17 +93,31 @@ __global__ void __launch_bounds__(THREADS) lane_name_hubs(const int32_t *hub, in
   for (int64_t h = build_thread(); h < hubs; h += build_threads()) code[hub[h]] = ~(int32_t)h;
 }
 
-/* ---- Entries ---- */
+/* ---- Rows and places ---- */
+
+/* What is counted of the chunks. */
+struct lane_counts {
+  unsigned long long covered; /* entries in hubs          */
+  unsigned long long within;  /* chunks that lie in a row */
+  unsigned long long longest; /* the most chunks of a row */
+};
 
 template <typename T, typename P>
 struct lane_rows {
   int64_t nrows;
   const P *row_ptr;
   const int32_t *col;
-  const T *val;         /* NULL: a pattern                                       */
-  const int64_t *start; /* [nrows + 1] places before the row                     */
-  const int32_t *code;  /* [ncols] of a column; NULL: the column itself          */
+  const T *val;         /* NULL: a pattern                                                             */
+  const int64_t *start; /* [nrows + 1] places before the row; NULL: no row is empty, row_ptr has them */
+  const int32_t *code;  /* [ncols] of a column; NULL: the column itself                                */
 };
+
+template <typename P>
+__global__ void __launch_bounds__(THREADS) lane_find_empty(const P *row_ptr, int64_t nrows, lane_bins *bins) {
+  bool empty = false;
+  for (int64_t i = build_thread(); i < nrows; i += build_threads()) empty = empty || row_ptr[i] == row_ptr[i + 1];
+  if (empty) bins->has_empty = 1;
+}
 
 template <typename P>
 __global__ void __launch_bounds__(THREADS) lane_lengths(const P *row_ptr, int64_t nrows, int32_t *places) {
@@ -90,97 +127,157 @@ __global__ void __launch_bounds__(THREADS) lane_lengths(const P *row_ptr, int64_
   }
 }
 
-/* The last row of low..high that begins at place p or before; row low does. */
-static __device__ inline int64_t row_of(const int64_t *start, int64_t low, int64_t high, int64_t p) {
-  while (low < high) {
-    int64_t middle = low + (high - low + 1) / 2;
-    if (start[middle] <= p)
-      low = middle;
-    else
-      high = middle - 1;
-  }
-  return low;
-}
-
-/* The same among all rows, by a warp: 32 rows are compared at a time, so that the warp waits for memory a fifth as often. */
-static __device__ inline int64_t row_by_warp(const int64_t *start, int64_t nrows, int64_t p) {
-  int64_t low = 0, count = nrows; /* it is one of count rows from low */
-  while (count > 1) {
-    int64_t step = (count + WR_WARP - 1) / WR_WARP, row = low + threadIdx.x % WR_WARP * step;
-    bool begins = row < low + count && start[row] <= p;
-    int64_t last = __popc(__ballot_sync((unsigned)WR_FULL_MASK, begins)) - 1;
-    int64_t behind = low + count;
-    low += last * step;
-    count = behind - low < step ? behind - low : step;
-  }
-  return low;
-}
-
-/* A lane's walk over its places of a chunk. */
-struct lane_place {
-  int64_t p; /* the place */
-  int64_t i; /* its row   */
-};
-
-/* The walk's first place; i is the last row where there is none. */
 template <typename T, typename P>
-static __device__ inline lane_place lane_first(const lane_rows<T, P> &a, int64_t places, int64_t w) {
-  int64_t p = w * CHUNK + threadIdx.x % WR_WARP * EACH, first = row_by_warp(a.start, a.nrows, w * CHUNK);
-  int64_t most = first + CHUNK < a.nrows - 1 ? first + CHUNK : a.nrows - 1; /* a row has a place at least */
-  return {p, row_of(a.start, first, most, p < places ? p : places - 1)};
+static __device__ inline int64_t lane_start(const lane_rows<T, P> &a, int64_t i) {
+  return a.start ? a.start[i] : (int64_t)a.row_ptr[i];
 }
 
-/* The entry of a place, -1 for padding; at := the next place. *ends: whether the row ends here. */
-template <typename T, typename P>
-static __device__ inline int64_t lane_next(const lane_rows<T, P> &a, int64_t places, lane_place &at, bool *ends) {
-  int64_t k = -1;
-  *ends = false;
-  if (at.p < places) {
-    k = (int64_t)a.row_ptr[at.i] + (at.p - a.start[at.i]);
-    if (k >= (int64_t)a.row_ptr[at.i + 1]) k = -1;
-    *ends = at.p + 1 == a.start[at.i + 1];
-    at.i += *ends;
-  }
-  at.p++;
-  return k;
-}
-
-/* Windows of every step-th chunk: window[w][2] as in the format, or, if there are not enough, wide[w] := 1. window NULL: only
- * counts, *narrow += the chunks for which two windows are enough. */
+/* c.row and c.origin of the chunks that begin in a row: a thread a row, and a warp for a row over many chunks. */
 template <typename T, typename P>
 __global__ void __launch_bounds__(THREADS)
-    lane_windows(const lane_rows<T, P> a, int64_t places, int64_t chunks, int64_t step, int32_t *window, int64_t *wide,
-                 unsigned *narrow) {
+    lane_find_rows(const lane_rows<T, P> a, const wr_lane_csr c, lane_counts *counts) {
+  const int lane = threadIdx.x % WR_WARP;
+  int64_t longest = 1;
+  if (build_thread() == 0) c.row[c.chunks] = (uint32_t)a.nrows;
+  int64_t i = build_thread(), begin = i < a.nrows ? lane_start(a, i) : 0, end = i < a.nrows ? lane_start(a, i + 1) : 0;
+  for (; i - lane < a.nrows; i += build_threads()) {
+    const int64_t later = i + build_threads(); /* its loads are under way while this row is written */
+    const int64_t next_begin = later < a.nrows ? lane_start(a, later) : 0,
+                  next_end = later < a.nrows ? lane_start(a, later + 1) : 0;
+    const int64_t from = (begin + CHUNK - 1) / CHUNK, to = (end + CHUNK - 1) / CHUNK;
+    auto put = [&](int64_t w, int64_t row, int64_t place) {
+      c.row[w] = (uint32_t)row | (place < w * CHUNK ? WR_LANE_OPEN : 0);
+      c.origin[w] = place / CHUNK;
+    };
+    if (end > begin && (end - 1) / CHUNK - begin / CHUNK + 1 > longest) longest = (end - 1) / CHUNK - begin / CHUNK + 1;
+    if (to - from <= WR_WARP)
+      for (int64_t w = from; w < to; w++) put(w, i, begin);
+    for (unsigned many = __ballot_sync((unsigned)WR_FULL_MASK, to - from > WR_WARP); many; many &= many - 1) {
+      const int owner = __ffs((int)many) - 1;
+      const int64_t first = __shfl_sync((unsigned)WR_FULL_MASK, from, owner),
+                    last = __shfl_sync((unsigned)WR_FULL_MASK, to, owner),
+                    place = __shfl_sync((unsigned)WR_FULL_MASK, begin, owner);
+      for (int64_t w = first + lane; w < last; w += WR_WARP) put(w, i - lane + owner, place);
+    }
+    begin = next_begin, end = next_end;
+  }
+  longest = -wr_warp_min((int32_t)-longest);
+  if (lane == 0) atomicMax(&counts->longest, (unsigned long long)longest);
+}
+
+/* ---- Entries ---- */
+
+/* A warp's flags of the places of a chunk, a byte each: 1: the place is the last of its row, 2: it has no entry. */
+struct lane_flags {
+  uint64_t of_lane[WR_WARP]; /* EACH bytes */
+};
+
+/* The places of a lane in a chunk. */
+struct lane_places {
+  int64_t first;        /* the entry of its first place, if that has one                                     */
+  unsigned ends, empty; /* bit j: the j-th place is the last of its row; is one without an entry             */
+};
+
+/* Bit j: the lowest bit of byte j. */
+static __device__ inline unsigned lane_bits(uint64_t bytes) {
+  return (unsigned)((bytes & 0x0101010101010101u) * 0x0102040810204080u >> 56);
+}
+
+/* The sum of the values of the lanes before this one. */
+static __device__ inline int lane_sum_before(int value) {
+  const int lane = threadIdx.x % WR_WARP, own = value;
+  for (int distance = 1; distance < WR_WARP; distance *= 2) {
+    int left = __shfl_up_sync((unsigned)WR_FULL_MASK, value, (unsigned)distance);
+    if (lane >= distance) value += left;
+  }
+  return value - own;
+}
+
+/* needs_ends: whether `ends` is wanted. Every lane of the warp. */
+template <typename T, typename P>
+static __device__ inline lane_places lane_find(const lane_rows<T, P> &a, const wr_lane_csr &c, int64_t w,
+                                               bool needs_ends, lane_flags &flags) {
+  static_assert(EACH == 8, "a byte a place");
+  const int lane = threadIdx.x % WR_WARP, at = lane * EACH;
+  const int64_t p0 = w * CHUNK, row = c.row[w] & ~WR_LANE_OPEN, rows = (c.row[w + 1] & ~WR_LANE_OPEN) - row;
+  lane_places found = {p0 + at, 0, 0};
+  if (needs_ends || a.start) {
+    flags.of_lane[lane] = 0;
+    __syncwarp();
+    for (int64_t i = row + lane; i < row + rows; i += WR_WARP) {
+      const int64_t end = lane_start(a, i + 1) - 1 - p0;
+      const bool is_empty = a.start && a.row_ptr[i] == a.row_ptr[i + 1];
+      ((uint8_t *)flags.of_lane)[end] = (uint8_t)(is_empty ? 3 : 1);
+    }
+    __syncwarp();
+    found.ends = lane_bits(flags.of_lane[lane]), found.empty = lane_bits(flags.of_lane[lane] >> 1);
+    if (a.start)
+      found.first = (int64_t)a.row_ptr[row] + (p0 - a.start[row]) + at - lane_sum_before(__popc(found.empty));
+    __syncwarp(); /* the flags may be used again */
+  }
+  for (int j = 0; j < EACH; j++)
+    if (p0 + at + j >= c.places) found.empty |= 1u << j;
+  return found;
+}
+
+/* value[EACH] := those of the lane's entries; `none` for places without one. */
+template <typename E>
+static __device__ inline void lane_read(const E *from, const lane_places &at, E none, E (&value)[EACH]) {
+  int64_t k = at.first;
+#pragma unroll
+  for (int j = 0; j < EACH; j++) {
+    const bool is_entry = !(at.empty >> j & 1);
+    value[j] = is_entry ? from[k] : none;
+    k += is_entry;
+  }
+}
+
+/* Writes a lane's elements of chunk w, 16 bytes at a time. */
+template <typename E>
+static __device__ inline void lane_store(E *to, int64_t w, const E (&from)[EACH]) {
+  constexpr int COUNT = 16 / (int)sizeof(E);
+#pragma unroll
+  for (int b = 0; b < EACH / COUNT; b++) {
+    uint4 bundle;
+    memcpy(&bundle, from + b * COUNT, sizeof bundle);
+    ((uint4 *)(to + w * CHUNK))[b * WR_WARP + threadIdx.x % WR_WARP] = bundle;
+  }
+}
+
+/* Windows of every step-th chunk: c.window as in the format, or, if there are not enough, wide[w] := 1. wide NULL: only counts,
+ * *narrow += the chunks for which two windows are enough. */
+template <typename T, typename P>
+__global__ void __launch_bounds__(THREADS)
+    lane_windows(const lane_rows<T, P> a, const wr_lane_csr c, int64_t step, int64_t *wide, unsigned *narrow) {
+  WR_SHARED(lane_flags, flags, THREADS / WR_WARP);
   int lane = threadIdx.x % WR_WARP;
-  for (int64_t w = build_thread() / WR_WARP * step; w < chunks; w += build_threads() / WR_WARP * step) {
-    lane_place at = lane_first(a, places, w);
+  unsigned counted = 0;
+  for (int64_t w = build_thread() / WR_WARP * step; w < c.chunks; w += build_threads() / WR_WARP * step) {
     int32_t column[EACH];
     int least = INT32_MAX, second = INT32_MAX;
-    bool enough = true, ends;
+    bool enough = true;
+    lane_read(a.col, lane_find(a, c, w, false, flags[threadIdx.x / WR_WARP]), (int32_t)INT32_MAX, column);
 #pragma unroll
-    for (int j = 0; j < EACH; j++) {
-      int64_t k = lane_next(a, places, at, &ends);
-      column[j] = k >= 0 ? a.col[k] : INT32_MAX;
-      least = column[j] < least ? column[j] : least;
-    }
-    least = __reduce_min_sync((unsigned)WR_FULL_MASK, least);
+    for (int j = 0; j < EACH; j++) least = column[j] < least ? column[j] : least;
+    least = wr_warp_min(least);
 #pragma unroll
     for (int j = 0; j < EACH; j++)
       if (column[j] - least >= WR_LANE_WINDOW && column[j] < second) second = column[j];
-    second = __reduce_min_sync((unsigned)WR_FULL_MASK, second);
+    second = wr_warp_min(second);
 #pragma unroll
     for (int j = 0; j < EACH; j++)
       enough = enough && (column[j] == INT32_MAX || column[j] < second || column[j] - second < WR_LANE_WINDOW - 1);
     enough = __all_sync((unsigned)WR_FULL_MASK, enough);
     if (lane != 0) continue;
-    if (!window) {
-      if (enough) atomicAdd(narrow, 1u);
+    if (!wide) {
+      counted += enough;
       continue;
     }
-    window[2 * w] = least == INT32_MAX ? 0 : least;
-    window[2 * w + 1] = second == INT32_MAX ? 0 : second - WR_LANE_WINDOW;
+    c.window[2 * w] = least == INT32_MAX ? 0 : least;
+    c.window[2 * w + 1] = second == INT32_MAX ? 0 : second - WR_LANE_WINDOW;
     wide[w] = !enough;
   }
+  if (counted) atomicAdd(narrow, counted);
 }
 
 /* The windows of wide chunks := what the format has there; at[w]: the wide chunks before chunk w. */
@@ -190,57 +287,68 @@ __global__ void __launch_bounds__(THREADS)
     if (wide[w]) window[2 * w] = (int32_t)at[w], window[2 * w + 1] = WR_LANE_WIDE;
 }
 
-/* Writes the column of a place. */
-static __device__ inline void lane_put(const wr_lane_csr &c, int64_t w, int lane, int j, int32_t code) {
+/* Writes a lane's columns of chunk w. code: as with full columns. */
+static __device__ inline void lane_put(const wr_lane_csr &c, int64_t w, const int32_t (&code)[EACH]) {
   if (c.code) {
-    c.code[wr_lane_place(w, lane, j, 4)] = code;
+    lane_store(c.code, w, code);
     return;
   }
-  int32_t first = c.window[2 * w], second = c.window[2 * w + 1];
-  int64_t place = wr_lane_place(w, lane, j, 2);
-  bool padding = code == WR_LANE_PADDING;
-  if (second == WR_LANE_WIDE) {
-    c.low[place] = padding ? (uint16_t)WR_LANE_NONE : (uint16_t)code;
-    c.high[wr_lane_place(first, lane, j, 2)] = padding ? (uint16_t)WR_LANE_NONE : (uint16_t)((uint32_t)code >> 16);
-  } else {
-    bool in_first = code - first < WR_LANE_WINDOW;
-    c.low[place] = padding ? (uint16_t)WR_LANE_NONE : (uint16_t)(code - (in_first ? first : second));
+  const int32_t first = c.window[2 * w], second = c.window[2 * w + 1];
+  uint16_t low[EACH], high[EACH];
+#pragma unroll
+  for (int j = 0; j < EACH; j++) {
+    const bool padding = code[j] == WR_LANE_PADDING, is_wide = second == WR_LANE_WIDE;
+    const uint32_t column = (uint32_t)code[j]; /* unsigned, as that of padding is no column */
+    const uint32_t in_window = column - (uint32_t)(column - (uint32_t)first < WR_LANE_WINDOW ? first : second);
+    low[j] = padding ? (uint16_t)WR_LANE_NONE : (uint16_t)(is_wide ? column : in_window);
+    high[j] = padding ? (uint16_t)WR_LANE_NONE : (uint16_t)(column >> 16);
   }
+  lane_store(c.low, w, low);
+  if (second == WR_LANE_WIDE) lane_store(c.high, first, high);
 }
 
-/* Writes the chunks, a warp each, and adds the hubs' entries to *covered. */
+/* Where a chunk stands in the order of columns, in 2^31 parts of all: a chunk within a row by its first column, others by their
+ * first row. So they come at an even pace, and neighbours in x are read at about the same time. */
+static __device__ inline uint32_t lane_key(int64_t at, int64_t of) {
+  return (uint32_t)(((uint64_t)at << 31) / (uint64_t)of);
+}
+
+/* Writes the chunks, a warp each, and counts. key: [chunks] places in the order of columns; NULL: not wanted. */
 template <typename T, typename P>
 __global__ void __launch_bounds__(THREADS)
-    lane_write(const lane_rows<T, P> a, const wr_lane_csr c, unsigned long long *covered) {
+    lane_write(const lane_rows<T, P> a, const wr_lane_csr c, uint32_t *key, lane_counts *counts) {
+  WR_SHARED(lane_flags, flags, THREADS / WR_WARP);
   int lane = threadIdx.x % WR_WARP;
-  unsigned long long in_hubs = 0;
+  unsigned long long in_hubs = 0, within = 0;
   for (int64_t w = build_thread() / WR_WARP; w < c.chunks; w += build_threads() / WR_WARP) {
-    lane_place at = lane_first(a, c.places, w);
+    const lane_places at = lane_find(a, c, w, true, flags[threadIdx.x / WR_WARP]);
+    int32_t code[EACH];
+    lane_read(a.col, at, (int32_t)WR_LANE_PADDING, code);
+    const int32_t first = code[0];
+    if (c.valued) {
+      T value[EACH];
+      lane_read((const T *)a.val, at, (T)0, value);
+      lane_store((T *)c.val, w, value);
+    }
+    if (a.code) {
+#pragma unroll
+      for (int j = 0; j < EACH; j++)
+        if (code[j] != WR_LANE_PADDING) code[j] = a.code[code[j]];
+#pragma unroll
+      for (int j = 0; j < EACH; j++) in_hubs += code[j] < 0 && code[j] != WR_LANE_PADDING;
+    }
+    lane_put(c, w, code);
+    c.end[w * WR_WARP + lane] = at.ends | (unsigned)lane_sum_before(__popc(at.ends)) << 16;
+    const bool is_within = __all_sync((unsigned)WR_FULL_MASK, at.ends == 0);
     if (lane == 0) {
-      c.row[w] = (uint32_t)at.i | (a.start[at.i] < at.p ? WR_LANE_OPEN : 0);
-      c.origin[w] = a.start[at.i] / CHUNK;
+      within += is_within;
+      if (key) key[w] = is_within ? lane_key(first, c.ncols) : lane_key(c.row[w] & ~WR_LANE_OPEN, a.nrows);
     }
-    unsigned ends = 0;
-#pragma unroll 1
-    for (int j = 0; j < EACH; j++) {
-      bool last;
-      int64_t k = lane_next(a, c.places, at, &last);
-      int32_t code = k < 0 ? (int32_t)WR_LANE_PADDING : a.code ? a.code[a.col[k]] : a.col[k];
-      if (last) ends |= 1u << j;
-      in_hubs += k >= 0 && code < 0;
-      lane_put(c, w, lane, j, code);
-      if (c.valued) ((T *)c.val)[wr_lane_place(w, lane, j, sizeof(T))] = k >= 0 && a.val ? a.val[k] : (T)0;
-    }
-    unsigned own = (unsigned)__popc(ends), before = own;
-    for (int distance = 1; distance < WR_WARP; distance *= 2) {
-      unsigned left = __shfl_up_sync((unsigned)WR_FULL_MASK, before, (unsigned)distance);
-      if (lane >= distance) before += left;
-    }
-    c.end[w * WR_WARP + lane] = ends | (before - own) << 16;
   }
   for (int distance = WR_WARP / 2; distance > 0; distance /= 2)
     in_hubs += __shfl_xor_sync((unsigned)WR_FULL_MASK, in_hubs, distance);
-  if (lane == 0 && in_hubs) atomicAdd(covered, in_hubs);
+  if (lane == 0 && in_hubs) atomicAdd(&counts->covered, in_hubs);
+  if (lane == 0 && within) atomicAdd(&counts->within, within);
 }
 
 /* ---- Host ---- */
@@ -252,7 +360,8 @@ struct scratch {
   lane_bins *bins;
   int32_t *lengths;  /* [nrows] */
   int64_t *start;    /* [nrows + 1] */
-  unsigned long long *covered;
+  lane_counts *counts;
+  uint32_t *key;     /* [chunks] */
   unsigned *narrow;
   int64_t *wide;     /* [chunks] */
   int64_t *wide_at;  /* [chunks + 1] */
@@ -260,7 +369,7 @@ struct scratch {
 
 static void free_scratch(wr_env *env, scratch *s) {
   void *const arrays[] = {s->count,   s->is_hub, s->bins, s->lengths, s->start,
-                          s->covered, s->narrow, s->wide, s->wide_at};
+                          s->counts, s->key, s->narrow, s->wide, s->wide_at};
   for (void *array : arrays) wr_device_free(env, array);
 }
 
@@ -281,35 +390,35 @@ static unsigned least_of(const lane_bins &bins, const wr_lane_choice *choice, in
   return columns > 0 && (double)(entries - cached) >= choice->least_share * (double)sampled ? least : 0;
 }
 
+/* Counts columns in s->bins, and in s->count, which stays NULL if there may be no hubs. */
+static wr_status count_columns(wr_env *env, const wr_csr_view *view, const wr_lane_choice *choice, scratch *s,
+                               const wr_lane_csr *c) {
+  int64_t step = std::max((int64_t)1, c->nnz / SAMPLED), sampled = (c->nnz + step - 1) / step;
+  if (choice->most_hubs <= 0 || c->nnz == 0) return WR_OK;
+  PASS(wr_device_alloc_zeroed(env, &s->count, c->ncols, 4, "counts of columns"));
+  PASS(WR_LAUNCH((lane_count), grid_for(env, sampled), THREADS, 0, env->stream, view->col, c->nnz, step, s->count));
+  PASS(WR_LAUNCH((lane_sort_out), grid_for(env, c->ncols), THREADS, 0, env->stream, (const uint4 *)s->count, c->ncols,
+                 s->bins));
+  return WR_OK;
+}
+
 /* c->hub and, in s->count, the codes of all columns; without hubs neither is there. */
-static wr_status find_hubs(wr_env *env, const wr_csr_view *view, const wr_lane_choice *choice, scratch *s,
+static wr_status name_hubs(wr_env *env, const lane_bins &bins, const wr_lane_choice *choice, scratch *s,
                            wr_lane_csr *c) {
   int64_t step = std::max((int64_t)1, c->nnz / SAMPLED), sampled = (c->nnz + step - 1) / step;
-  lane_bins bins;
-  if (choice->most_hubs <= 0 || c->nnz == 0) return WR_OK;
-  PASS(wr_device_alloc(env, &s->count, c->ncols, 4, "counts of columns"));
-  PASS(wr_device_alloc(env, &s->is_hub, c->ncols, 1, "marks of columns"));
-  PASS(wr_device_alloc(env, &s->bins, 1, sizeof *s->bins, "counts of columns"));
-  PASS(clear(env, s->count, c->ncols * 4));
-  PASS(clear(env, s->bins, sizeof *s->bins));
-  PASS(WR_LAUNCH((lane_count), grid_for(env, sampled), THREADS, 0, env->stream, view->col, c->nnz, step, s->count));
-  PASS(WR_LAUNCH((lane_sort_out), grid_for(env, c->ncols), THREADS, 0, env->stream, (const unsigned *)s->count,
-                 c->ncols, s->bins));
-  PASS(wr_device_download(env, &bins, s->bins, sizeof bins / 4, WR_AS_4_BYTES));
-  unsigned least = least_of(bins, choice, sampled);
-  if (least > 0) {
-    PASS(WR_LAUNCH((lane_mark), grid_for(env, c->ncols), THREADS, 0, env->stream, (const unsigned *)s->count, c->ncols,
-                   least, s->is_hub));
-    PASS(wr_device_alloc(env, &c->hub, std::min(choice->most_hubs, c->ncols), 4, "hubs"));
-    PASS(wr_device_select(env, s->is_hub, 1, c->ncols, NULL, c->hub, 4, &c->hubs));
-    PASS(WR_LAUNCH((lane_name_columns), grid_for(env, c->ncols), THREADS, 0, env->stream, c->ncols,
-                   (int32_t *)s->count));
-    PASS(WR_LAUNCH((lane_name_hubs), grid_for(env, c->hubs), THREADS, 0, env->stream, (const int32_t *)c->hub, c->hubs,
-                   (int32_t *)s->count));
+  unsigned least = s->count ? least_of(bins, choice, sampled) : 0;
+  if (least == 0) {
+    wr_device_free(env, s->count), s->count = NULL;
     return WR_OK;
   }
-  wr_device_free(env, s->count), s->count = NULL;
-  return WR_OK;
+  PASS(wr_device_alloc(env, &s->is_hub, c->ncols, 1, "marks of columns"));
+  PASS(WR_LAUNCH((lane_mark), grid_for(env, c->ncols), THREADS, 0, env->stream, (const unsigned *)s->count, c->ncols,
+                 least, s->is_hub));
+  PASS(wr_device_alloc(env, &c->hub, std::min(choice->most_hubs, c->ncols), 4, "hubs"));
+  PASS(wr_device_select(env, s->is_hub, 1, c->ncols, NULL, c->hub, 4, &c->hubs));
+  PASS(WR_LAUNCH((lane_name_columns), grid_for(env, c->ncols), THREADS, 0, env->stream, c->ncols, (int32_t *)s->count));
+  return WR_LAUNCH((lane_name_hubs), grid_for(env, c->hubs), THREADS, 0, env->stream, (const int32_t *)c->hub, c->hubs,
+                   (int32_t *)s->count);
 }
 
 constexpr int64_t WINDOWS_SAMPLED = 4096; /* chunks */
@@ -323,8 +432,8 @@ static wr_status sample_windows(wr_env *env, const lane_rows<T, P> &a, const wr_
   unsigned narrow;
   PASS(wr_device_alloc(env, &s->narrow, 1, 4, "a count"));
   PASS(clear(env, s->narrow, 4));
-  PASS(WR_LAUNCH((lane_windows<T, P>), grid_for(env, sampled * WR_WARP), THREADS, 0, env->stream, a, c->places,
-                 c->chunks, step, (int32_t *)NULL, (int64_t *)NULL, s->narrow));
+  PASS(WR_LAUNCH((lane_windows<T, P>), grid_for(env, sampled * WR_WARP), THREADS, 0, env->stream, a, *c, step,
+                 (int64_t *)NULL, s->narrow));
   PASS(wr_device_download(env, &narrow, s->narrow, 1, WR_AS_4_BYTES));
   *windows = (double)narrow >= LEAST_NARROW * (double)sampled;
   return WR_OK;
@@ -336,8 +445,8 @@ static wr_status make_windows(wr_env *env, const lane_rows<T, P> &a, scratch *s,
   PASS(wr_device_alloc(env, &c->window, 2 * c->chunks, 4, "windows"));
   PASS(wr_device_alloc(env, &s->wide, c->chunks, 8, "marks of chunks"));
   PASS(wr_device_alloc(env, &s->wide_at, c->chunks + 1, 8, "numbers of chunks"));
-  PASS(WR_LAUNCH((lane_windows<T, P>), grid_for(env, c->chunks * WR_WARP), THREADS, 0, env->stream, a, c->places,
-                 c->chunks, (int64_t)1, c->window, s->wide, (unsigned *)NULL));
+  PASS(WR_LAUNCH((lane_windows<T, P>), grid_for(env, c->chunks * WR_WARP), THREADS, 0, env->stream, a, *c, (int64_t)1,
+                 s->wide, (unsigned *)NULL));
   PASS(wr_device_scan(env, s->wide, 8, c->chunks, s->wide_at, 8, &c->wide));
   PASS(WR_LAUNCH((lane_number_wide), grid_for(env, c->chunks), THREADS, 0, env->stream, (const int64_t *)s->wide,
                  (const int64_t *)s->wide_at, c->chunks, c->window));
@@ -345,22 +454,51 @@ static wr_status make_windows(wr_env *env, const lane_rows<T, P> &a, scratch *s,
   return wr_device_alloc(env, &c->high, c->wide * CHUNK, 2, "columns");
 }
 
-template <typename T, typename P>
-static wr_status build(wr_env *env, const wr_csr_view *view, const wr_lane_choice *choice, scratch *s, wr_lane_csr *c) {
-  const uint32_t last = (uint32_t)c->nrows;
-  bool windows = choice->windows > 0;
-  if (!windows) PASS(find_hubs(env, view, choice, s, c));
+constexpr int64_t LARGE_X = 1 << 20; /* bytes of x; less is in all first-level caches                           */
+constexpr double LEAST_WITHIN = 0.3; /* of the chunks: with fewer that lie within a row, the order gains little */
+
+__global__ void __launch_bounds__(THREADS) lane_number(int64_t count, int32_t *number) {
+  for (int64_t w = build_thread(); w < count; w += build_threads()) number[w] = (int32_t)w;
+}
+
+/* c->order, by s->key. */
+static wr_status sort_chunks(wr_env *env, scratch *s, wr_lane_csr *c) {
+  PASS(wr_device_alloc(env, &c->order, c->chunks, 4, "order of chunks"));
+  PASS(WR_LAUNCH((lane_number), grid_for(env, c->chunks), THREADS, 0, env->stream, c->chunks, c->order));
+  return wr_device_sort_pairs(env, s->key, 4, c->order, 4, c->chunks, 0, 31);
+}
+
+/* s->start and c->places. Without empty rows row_ptr has the starts, and s->start stays NULL. */
+template <typename P>
+static wr_status place_rows(wr_env *env, const P *row_ptr, bool has_empty, scratch *s, wr_lane_csr *c) {
+  c->places = c->nnz;
+  if (!has_empty) return WR_OK;
   PASS(wr_device_alloc(env, &s->lengths, c->nrows, 4, "places of rows"));
   PASS(wr_device_alloc(env, &s->start, c->nrows + 1, 8, "places of rows"));
-  PASS(wr_device_alloc(env, &s->covered, 1, 8, "a count"));
-  PASS(clear(env, s->covered, 8));
+  PASS(WR_LAUNCH((lane_lengths<P>), grid_for(env, c->nrows), THREADS, 0, env->stream, row_ptr, c->nrows, s->lengths));
+  return wr_device_scan(env, s->lengths, 4, c->nrows, s->start, 8, &c->places);
+}
+
+template <typename T, typename P>
+static wr_status build(wr_env *env, const wr_csr_view *view, const wr_lane_choice *choice, scratch *s, wr_lane_csr *c) {
+  const P *row_ptr = (const P *)view->row_ptr;
+  bool windows = choice->windows > 0;
+  lane_bins bins;
+  PASS(wr_device_alloc(env, &s->bins, 1, sizeof *s->bins, "counts of columns"));
+  PASS(wr_device_alloc(env, &s->counts, 1, sizeof *s->counts, "counts"));
+  PASS(clear(env, s->bins, sizeof *s->bins));
+  PASS(clear(env, s->counts, sizeof *s->counts));
   if (c->nrows)
-    PASS(WR_LAUNCH((lane_lengths<P>), grid_for(env, c->nrows), THREADS, 0, env->stream, (const P *)view->row_ptr,
-                   c->nrows, s->lengths));
-  PASS(wr_device_scan(env, s->lengths, 4, c->nrows, s->start, 8, &c->places));
+    PASS(WR_LAUNCH((lane_find_empty<P>), grid_for(env, c->nrows), THREADS, 0, env->stream, row_ptr, c->nrows, s->bins));
+  if (!windows) PASS(count_columns(env, view, choice, s, c));
+  PASS(wr_device_download(env, &bins, s->bins, sizeof bins / 4, WR_AS_4_BYTES));
+  PASS(name_hubs(env, bins, choice, s, c));
+  PASS(place_rows(env, row_ptr, bins.has_empty, s, c));
   c->chunks = (c->places + CHUNK - 1) / CHUNK;
-  lane_rows<T, P> a = {c->nrows, (const P *)view->row_ptr, view->col, (const T *)view->val, s->start,
-                       (const int32_t *)s->count};
+  PASS(wr_device_alloc(env, &c->row, c->chunks + 1, 4, "rows of chunks"));
+  PASS(wr_device_alloc(env, &c->origin, c->chunks, 8, "rows of chunks"));
+  lane_rows<T, P> a = {c->nrows, row_ptr, view->col, (const T *)view->val, s->start, (const int32_t *)s->count};
+  PASS(WR_LAUNCH((lane_find_rows<T, P>), grid_for(env, c->nrows), THREADS, 0, env->stream, a, *c, s->counts));
   if (choice->windows < 0 && c->hubs == 0 && c->chunks) PASS(sample_windows(env, a, c, s, &windows));
   if (windows && c->chunks)
     PASS(make_windows(env, a, s, c));
@@ -368,12 +506,17 @@ static wr_status build(wr_env *env, const wr_csr_view *view, const wr_lane_choic
     PASS(wr_device_alloc(env, &c->code, c->chunks * CHUNK, 4, "columns"));
   if (c->valued) PASS(wr_device_alloc(env, &c->val, c->chunks * CHUNK, sizeof(T), "values"));
   PASS(wr_device_alloc(env, &c->end, c->chunks * WR_WARP, 4, "ends of rows"));
-  PASS(wr_device_alloc(env, &c->row, c->chunks + 1, 4, "rows of chunks"));
-  PASS(wr_device_alloc(env, &c->origin, c->chunks, 8, "rows of chunks"));
-  PASS(wr_device_upload(env, c->row + c->chunks, &last, 1, WR_AS_4_BYTES));
   if (c->chunks == 0) return WR_OK;
-  PASS(WR_LAUNCH((lane_write<T, P>), grid_for(env, c->chunks * WR_WARP), THREADS, 0, env->stream, a, *c, s->covered));
-  return wr_device_download(env, &c->covered, s->covered, 1, WR_AS_8_BYTES);
+  const bool may_gain = c->hubs == 0 && c->ncols * wr_type_bytes(env->type) >= LARGE_X;
+  if (choice->by_columns > 0 || (choice->by_columns < 0 && may_gain))
+    PASS(wr_device_alloc(env, &s->key, c->chunks, 4, "places of chunks"));
+  lane_counts counts;
+  PASS(WR_LAUNCH((lane_write<T, P>), grid_for(env, c->chunks * WR_WARP), THREADS, 0, env->stream, a, *c, s->key,
+                 s->counts));
+  PASS(wr_device_download(env, &counts, s->counts, 3, WR_AS_8_BYTES));
+  c->covered = (int64_t)counts.covered, c->longest = (int64_t)counts.longest;
+  const bool gains = (double)counts.within >= LEAST_WITHIN * (double)c->chunks && !wr_lane_is_alone(env, c);
+  return s->key && (choice->by_columns > 0 || gains) ? sort_chunks(env, s, c) : WR_OK;
 }
 
 extern "C" wr_status wr_lane_csr_device_build(wr_env *env, int64_t nrows, int64_t ncols, int64_t nnz,
@@ -395,7 +538,7 @@ done:
 
 /* ---- Arrays ---- */
 
-static std::array<wr_listed_array, 9> list_arrays(wr_lane_csr *c) {
+static std::array<wr_listed_array, 10> list_arrays(wr_lane_csr *c) {
   return {{
       {(void **)&c->code, c->chunks * CHUNK, 4},
       {(void **)&c->low, c->chunks * CHUNK, 2},
@@ -406,6 +549,7 @@ static std::array<wr_listed_array, 9> list_arrays(wr_lane_csr *c) {
       {(void **)&c->row, c->chunks + 1, 4},
       {(void **)&c->origin, c->chunks, 8},
       {(void **)&c->hub, c->hubs, 4},
+      {(void **)&c->order, c->chunks, 4},
   }};
 }
 

@@ -15,6 +15,8 @@ typedef struct wr_lane_choice {
   double least_share; /* of all entries that the other hubs must have at least, else there are none; by a sample     */
   int windows;        /* 1: windows, and no hubs; 0: none; -1: where there are no hubs and most chunks have all their  */
                       /* columns in two windows, by a sample                                                         */
+  int by_columns;     /* 1: chunks have an order (wr_lane_csr.order); 0: none; -1: where 3 of 10 or more lie within a row, x  */
+                      /* is large, there are no hubs and the multiply is not alone (wr_lane_is_alone)                  */
 } wr_lane_choice;
 
 /* *c := the view's matrix on env's device, in env's type, on env's stream; waits. Of columns with equally many entries all are

@@ -22,9 +22,9 @@ struct lane_bundle {
 
 /* to[EACH] := the lane's elements of chunk w. */
 template <typename E>
-static __device__ inline void lane_load(const E *from, int64_t w, E (&to)[EACH]) {
+static __device__ inline void lane_load(const E *from, int w, E (&to)[EACH]) {
   constexpr int COUNT = lane_bundle<E>::COUNT;
-  const uint4 *at = (const uint4 *)(from + w * CHUNK) + threadIdx.x % WR_WARP;
+  const uint4 *at = (const uint4 *)(from + (int64_t)w * CHUNK) + threadIdx.x % WR_WARP;
 #pragma unroll
   for (int b = 0; b < EACH / COUNT; b++) {
     uint4 loaded = __ldcs(at + b * WR_WARP);
@@ -50,15 +50,16 @@ struct lane_codes<WINDOWS> {
 };
 
 template <lane_columns COLUMNS>
-static __device__ inline void lane_ahead(const wr_lane_csr &c, int64_t w, lane_codes<COLUMNS> &codes) {
+static __device__ inline void lane_ahead(const wr_lane_csr &c, int w, lane_codes<COLUMNS> &codes) {
   if (w >= c.chunks) return;
   if constexpr (COLUMNS == WINDOWS) {
-    codes.low = __ldcs((const uint4 *)(c.low + w * CHUNK) + threadIdx.x % WR_WARP);
-    codes.window[0] = __ldg(c.window + 2 * w), codes.window[1] = __ldg(c.window + 2 * w + 1);
+    codes.low = __ldcs((const uint4 *)(c.low + (int64_t)w * CHUNK) + threadIdx.x % WR_WARP);
+    const int32_t *window = c.window + (int64_t)w * 2;
+    codes.window[0] = __ldg(window), codes.window[1] = __ldg(window + 1);
   } else {
     lane_load(c.code, w, codes.code);
   }
-  codes.end = __ldcs(c.end + w * WR_WARP + threadIdx.x % WR_WARP);
+  codes.end = __ldcs(c.end + (int64_t)w * WR_WARP + threadIdx.x % WR_WARP);
 }
 
 /* code[EACH] := columns; with hubs ~h for the h-th; negative for padding. */
@@ -91,38 +92,40 @@ static __device__ inline void lane_columns_of(const wr_lane_csr &c, const lane_c
 template <lane_columns COLUMNS>
 constexpr int lane_turn = COLUMNS == FULL ? 4 : 1;
 
-/* The chunks of a warp: in each of its thread block's rounds one, next to those of the other warps. Thread blocks take turns
- * after `turn` rounds, and after each round once there are too few for turns. */
-template <int WARPS>
+/* The places of a warp among all chunks: in each of its thread block's rounds one, next to those of the other warps. Thread
+ * blocks take turns after `turn` rounds, and after each round once there are too few for turns. */
 struct lane_rounds {
-  int round, turn, bulk; /* the round; a power of two; rounds in turns */
-  int64_t w;             /* the chunk                                  */
+  int round, bulk; /* the round; rounds in turns */
+  int p;           /* the place                  */
 };
 
-template <int WARPS>
-static __device__ inline void lane_after_turns(lane_rounds<WARPS> &r) {
-  r.w = ((int64_t)r.bulk * gridDim.x + blockIdx.x) * WARPS + threadIdx.x / WR_WARP;
+static __device__ inline void lane_after_turns(lane_rounds &r, int block, int warps) {
+  r.p = (r.bulk * (int)gridDim.x + block) * warps + (int)threadIdx.x / WR_WARP;
 }
 
-template <int WARPS>
-static __device__ inline lane_rounds<WARPS> lane_begin(int64_t chunks, int turn) {
-  lane_rounds<WARPS> r = {0, turn, (int)(chunks / ((int64_t)WARPS * turn * gridDim.x)) * turn, 0};
+/* turn: a power of two. block: the thread block. warps: of a block. */
+static __device__ inline lane_rounds lane_begin(int64_t chunks, int turn, int block, int warps) {
+  lane_rounds r = {0, (int)chunks / (warps * turn * (int)gridDim.x) * turn, 0};
   if (r.bulk == 0)
-    lane_after_turns(r);
+    lane_after_turns(r, block, warps);
   else
-    r.w = (int64_t)blockIdx.x * turn * WARPS + threadIdx.x / WR_WARP;
+    r.p = block * turn * warps + (int)threadIdx.x / WR_WARP;
   return r;
 }
 
-template <int WARPS>
-static __device__ inline void lane_advance(lane_rounds<WARPS> &r) {
+static __device__ inline void lane_advance(lane_rounds &r, int turn, int block, int warps) {
   r.round++;
   if (r.round == r.bulk)
-    lane_after_turns(r);
+    lane_after_turns(r, block, warps);
   else if (r.round > r.bulk)
-    r.w += (int64_t)gridDim.x * WARPS;
+    r.p += (int)gridDim.x * warps;
   else
-    r.w += r.round & (r.turn - 1) ? WARPS : (int64_t)((gridDim.x - 1) * r.turn + 1) * WARPS;
+    r.p += r.round & (turn - 1) ? warps : (((int)gridDim.x - 1) * turn + 1) * warps;
+}
+
+/* The chunk at a place; at least the number of chunks where there is none. */
+static __device__ inline int lane_chunk(const wr_lane_csr &c, int p) {
+  return c.order && p < c.chunks ? __ldg(c.order + p) : p;
 }
 
 #endif

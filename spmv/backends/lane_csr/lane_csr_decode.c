@@ -61,10 +61,27 @@ static wr_status walk(const wr_lane_csr *c, int64_t *nnz, wr_csr *A) {
   return WR_OK;
 }
 
+/* Whether the order has each chunk once. */
+static wr_status check_order(const wr_lane_csr *c) {
+  wr_status status = WR_OK;
+  char *seen = NULL;
+  if (c->order == NULL) return WR_OK;
+  TRY(wr_alloc_zeroed(&seen, c->chunks, 1, "marks of chunks"));
+  for (int64_t p = 0; p < c->chunks; p++) {
+    int64_t w = c->order[p];
+    if (w < 0 || w >= c->chunks || seen[w]) TRY(broken(p, "an order that is no permutation"));
+    seen[w] = 1;
+  }
+done:
+  wr_free(seen);
+  return status;
+}
+
 wr_status wr_lane_csr_decode(const wr_lane_csr *c, wr_csr **A) {
   wr_status status;
   int64_t nnz;
   *A = NULL;
+  TRY(check_order(c));
   TRY(walk(c, &nnz, NULL));
   TRY(wr_csr_create(c->nrows, c->ncols, nnz, c->valued, A));
   TRY(walk(c, &nnz, *A));

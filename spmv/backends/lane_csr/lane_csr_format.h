@@ -11,6 +11,8 @@
  *   windows   16 bits, where most chunks have all their columns in two windows of 32 768: the top bit tells the window, the
  *             others the place in it. Any other chunk stores the low and the high halves of its columns.
  *
+ * Chunks are multiplied in any order, since each leaves its parts of rows in places of its own.
+ *
  *   The 6x6 example of csr.h with each = 3, 2 lanes for 32, and column 0 as the only hub (~0 is -1)
  *     entries      a b . c d e f g h i j .      in rows: a b | (none) | c d e | ...
  *     chunk 0      lane 0: the first three, lane 1: the next three                                                       */
@@ -37,6 +39,7 @@ typedef struct wr_lane_csr {
   int64_t chunks;    /* places / (32 * each), rounded up                                                           */
   int64_t hubs;      /* columns in shared memory                                                                   */
   int64_t covered;   /* entries in those columns                                                                   */
+  int64_t longest;   /* the most chunks over which a row goes                                                      */
   int64_t wide;      /* chunks with halves of columns                                                              */
   int32_t *code;     /* [places of chunks] column, ~hub, or WR_LANE_PADDING; NULL: windows                         */
   uint16_t *low;     /* [places of chunks] window and place in it, or the low half of a column; NULL: full columns */
@@ -49,6 +52,7 @@ typedef struct wr_lane_csr {
   uint32_t *row;     /* [chunks + 1] rows that end before the chunk; WR_LANE_OPEN: the next one began before it    */
   int64_t *origin;   /* [chunks] chunk in which the row begins that is open at the chunk's start; itself if none is */
   int32_t *hub;      /* [hubs] their columns, ascending                                                            */
+  int32_t *order;    /* [chunks] the order in which they are multiplied; NULL: as they lie                         */
 } wr_lane_csr;
 
 #ifdef __CUDACC__
@@ -67,7 +71,7 @@ WR_LANE_INLINE int64_t wr_lane_place(int64_t w, int lane, int j, int bytes) {
 static inline int64_t wr_lane_csr_bytes(const wr_lane_csr *c) {
   int64_t column = c->low ? 2 : 4, value = c->valued ? wr_type_bytes(c->type) : 0;
   return c->chunks * (WR_LANE_CHUNK * (column + value) + 32 * 4 + 4 + 8 + (c->low ? 8 : 0)) + 4 +
-         c->wide * WR_LANE_CHUNK * 2 + c->hubs * 4;
+         c->wide * WR_LANE_CHUNK * 2 + c->hubs * 4 + (c->order ? c->chunks * 4 : 0);
 }
 
 #endif

@@ -9,11 +9,12 @@
 #include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
+#include "spmv/kernel/carry.cuh"
 #include "spmv/kernel/epilogue.cuh"
 #include "spmv/kernel/launch.cuh"
 #include "spmv/kernel/parts.cuh"
 
-constexpr int LAST_THREADS = 256, LAST_BLOCKS = 2; /* of the second kernel; blocks: of a multiprocessor */
+constexpr int LAST_THREADS = 256, LAST_BLOCKS = 4; /* of the second kernel; blocks: of a multiprocessor */
 
 /* One thread block on a multiprocessor, as large as can be: it has one copy of the hubs, and its warps take neighbouring
  * chunks, which often need the same elements of x. */
@@ -33,8 +34,8 @@ struct lane_args {
 
 /* product[EACH] := the lane's values times elements of x. Hubs come first, so that no load waits for one from memory. */
 template <typename T, bool VALUED, lane_columns COLUMNS>
-static __device__ inline void lane_multiply(const lane_args<T> &a, const T *hubs, int64_t w,
-                                            const int32_t (&code)[EACH], T (&v)[EACH], T (&x)[EACH]) {
+static __device__ inline void lane_multiply(const lane_args<T> &a, const T *hubs, int w, const int32_t (&code)[EACH],
+                                            T (&v)[EACH], T (&x)[EACH]) {
   if constexpr (VALUED) lane_load((const T *)a.p.format.val, w, v);
 #pragma unroll
   for (int j = 0; j < EACH; j++)
@@ -108,21 +109,47 @@ static __device__ inline void lane_finish(const lane_args<T> &a, const F &finish
   }
 }
 
-/* y = alpha*A*x + beta*y and the epilogue, for the rows that lie in one chunk; parts of others go to head and tail. The columns
- * of a warp's next chunk are in flight while it waits for x. */
-template <typename T, bool VALUED, lane_columns COLUMNS, wr_finish_mask MASK>
+/* ---- Alone ----
+ * The warp of the chunk in which a row ends completes it, so there is no second kernel. A warp may wait for chunks before its
+ * own. Thread blocks take their numbers from a ticket, so those with smaller numbers have begun, and they do not wait for later
+ * ones. */
+
+/* The next number; the last block to ask sets the ticket back to 0. */
+static __device__ inline int lane_take(unsigned *ticket) {
+  WR_SHARED(unsigned, number, 1);
+  if (threadIdx.x == 0) number[0] = atomicInc(ticket, gridDim.x - 1);
+  __syncthreads();
+  return (int)number[0];
+}
+
+/* The sum of the parts that the chunks before chunk w have of the row that is open at its start. Every lane of the warp. */
+static __device__ inline double lane_receive(const wr_lane_plan &p, int w) {
+  double sum = 0;
+  for (int64_t k = __ldg(p.format.origin + w) + threadIdx.x % WR_WARP; k < w; k += WR_WARP)
+    sum += wr_carry_receive(p.carry + k);
+  return wr_warp_sum(sum);
+}
+
+/* ---- Multiplying ---- */
+
+/* y = alpha*A*x + beta*y and the epilogue, for the rows that lie in one chunk; parts of others go to head and tail, or,
+ * ALONE, to the warp of the chunk in which the row ends. The columns of a warp's next chunk are in flight while it waits for
+ * x. */
+template <typename T, bool VALUED, lane_columns COLUMNS, wr_finish_mask MASK, bool ALONE>
 __global__ void __launch_bounds__(LANE_THREADS, 1)
     lane_csr(WR_KERNEL_PARAMETER lane_args<T> a, WR_KERNEL_PARAMETER wr_finish<T> given) {
   constexpr int WINDOW = lane_window<COLUMNS>;
   WR_SHARED_DYNAMIC(T, hubs); /* [hubs] */
   WR_SHARED(double, all_sums, LANE_WARPS * WINDOW);
   const wr_lane_csr &c = a.p.format;
-  int lane = threadIdx.x % WR_WARP;
-  double *sums = all_sums + threadIdx.x / WR_WARP * WINDOW;
+  int lane = threadIdx.x % WR_WARP, warp = threadIdx.x / WR_WARP, warps = (int)blockDim.x / WR_WARP;
+  double *sums = all_sums + warp * WINDOW;
+  const int block = ALONE ? lane_take(a.p.ticket) : (int)blockIdx.x; /* before the next launch may begin to take */
   wr_let_next_begin();
-  lane_rounds<LANE_WARPS> at = lane_begin<LANE_WARPS>(c.chunks, lane_turn<COLUMNS>);
+  lane_rounds at = lane_begin(c.chunks, lane_turn<COLUMNS>, block, warps);
+  int next = lane_chunk(c, at.p);
   lane_codes<COLUMNS> codes;
-  lane_ahead(c, at.w, codes);
+  lane_ahead(c, next, codes);
   wr_wait_for_earlier();
   if (COLUMNS == HUBS) {
     const T *from = (const T *)a.p.hub_x;
@@ -132,15 +159,16 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
   const auto finish = wr_finish_known<MASK>(given);
   wr_finish_scalars scalars = wr_finish_begin(finish);
   double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
-  while (at.w < c.chunks) {
-    const int64_t w = at.w;
+  while (at.p < c.chunks) {
+    const int w = next;
     T v[EACH], product[EACH];
     int32_t code[EACH];
-    uint32_t begin = __ldg(c.row + w), after = __ldg(c.row + w + 1), end = codes.end;
+    const uint32_t begin = __ldg(c.row + w), after = __ldg(c.row + w + 1), end = codes.end;
+    lane_advance(at, lane_turn<COLUMNS>, block, warps);
+    next = lane_chunk(c, at.p);
     lane_columns_of(c, codes, code);
     lane_multiply<T, VALUED, COLUMNS>(a, hubs, w, code, v, product);
-    lane_advance(at);
-    lane_ahead(c, at.w, codes);
+    lane_ahead(c, next, codes);
     const uint32_t first = begin & ~WR_LANE_OPEN;
     int rows = (int)((after & ~WR_LANE_OPEN) - first), own = (int)(end >> 16);
     const int now = min(rows, WINDOW);
@@ -161,10 +189,16 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
     double scanned = ended == (unsigned)WR_FULL_MASK ? open : wr_scan_open(open, ended),
            before = __shfl_up_sync((unsigned)WR_FULL_MASK, scanned, 1u);
     if (lane == 0) before = 0;
-    if (lane == WR_WARP - 1 && (after & WR_LANE_OPEN)) a.p.tail[w] = scanned;
+    if (lane == WR_WARP - 1 && (after & WR_LANE_OPEN)) {
+      if (ALONE)
+        wr_carry_give(a.p.carry + w, scanned);
+      else
+        a.p.tail[w] = scanned;
+    }
     if (ends && own < WINDOW) sums[own] += before; /* the lane's own: no other lane writes it */
     __syncwarp();
-    if (has_head && lane == 0) a.p.head[w] = sums[0];
+    const double head = ALONE ? sums[0] : 0;
+    if (!ALONE && has_head && lane == 0) a.p.head[w] = sums[0];
     lane_finish(a, finish, scalars, first, has_head, now, sums, row, reduced);
     __syncwarp();
     for (int from = WINDOW; from < rows; from += WINDOW) {
@@ -175,6 +209,12 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
       lane_load_row(finish, first + from, lane, count, row);
       lane_finish(a, finish, scalars, first + from, 0, count, sums, row, reduced);
       __syncwarp();
+    }
+    if (ALONE && has_head) {
+      double earlier = lane_receive(a.p, w);
+      if (lane == 0)
+        wr_finish_row(finish, scalars, first, wr_finish_beta(a.alpha, a.beta, a.y, first, earlier + head), a.y,
+                      reduced);
     }
   }
   wr_sums_leave(given.sums, reduced); /* the parameter, as a copy of its step would be in local memory */
@@ -189,64 +229,89 @@ __global__ void __launch_bounds__(LAST_THREADS) lane_csr_gather(WR_KERNEL_PARAME
     ((T *)a.p.hub_x)[h] = __ldg(a.x + a.p.format.hub[h]);
 }
 
+/* A row that several chunks share: the chunk in which it begins, and the row; nrows: none ends first in the chunk. */
+struct lane_shared {
+  int64_t from, i;
+};
+
+static __device__ inline lane_shared lane_find_shared(const wr_lane_csr &c, int64_t w) {
+  lane_shared s = {w, c.nrows};
+  if (w >= c.chunks) return s;
+  uint32_t begin = c.row[w], after = c.row[w + 1];
+  int64_t from = c.origin[w];
+  if ((begin & WR_LANE_OPEN) && (after & ~WR_LANE_OPEN) > (begin & ~WR_LANE_OPEN))
+    s.from = from, s.i = begin & ~WR_LANE_OPEN;
+  return s;
+}
+
 /* Completes the rows that several chunks share, a thread for each: that of the chunk in which the row ends. */
 template <typename T>
-__global__ void __launch_bounds__(LAST_THREADS)
+__global__ void __launch_bounds__(LAST_THREADS, LAST_BLOCKS)
     lane_csr_last(WR_KERNEL_PARAMETER lane_args<T> a, WR_KERNEL_PARAMETER wr_finish<T> finish) {
-  wr_begin_kernel();
+  wr_let_next_begin();
   const wr_lane_csr &c = a.p.format;
+  const int64_t stride = (int64_t)gridDim.x * LAST_THREADS, lane = threadIdx.x % WR_WARP;
+  int64_t w = (int64_t)blockIdx.x * LAST_THREADS + threadIdx.x;
+  lane_shared s = lane_find_shared(c, w);
+  wr_wait_for_earlier();
   wr_finish_scalars scalars = wr_finish_begin(finish);
   double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
-  int lane = threadIdx.x % WR_WARP;
-  int64_t stride = (int64_t)gridDim.x * LAST_THREADS;
-  for (int64_t w0 = (int64_t)blockIdx.x * LAST_THREADS + threadIdx.x - lane; w0 < c.chunks; w0 += stride) {
-    int64_t w = w0 + lane, from = w;
-    uint32_t begin = w < c.chunks ? c.row[w] : 0, after = w < c.chunks ? c.row[w + 1] : 0;
-    bool ends = (begin & WR_LANE_OPEN) && (after & ~WR_LANE_OPEN) > (begin & ~WR_LANE_OPEN);
-    if (ends) from = c.origin[w];
-    double sum = wr_parts_sum(a.p.tail, 1, from, w);
-    if (!ends) continue;
-    int64_t i = begin & ~WR_LANE_OPEN;
-    wr_finish_row(finish, scalars, i, wr_finish_beta(a.alpha, a.beta, a.y, i, sum + a.p.head[w]), a.y, reduced);
+  wr_finish_rows<T, 1> row = {};
+  for (; w - lane < c.chunks; w += stride, s = lane_find_shared(c, w)) {
+    const bool is_row = s.i < c.nrows;
+    double old = 0, head = 0, last = 0; /* all loads are in flight at a time */
+    if (is_row) {
+      wr_finish_load(finish, s.i, row);
+      if (a.beta != 0) old = (double)a.y[s.i];
+      last = a.p.tail[w - 1], head = a.p.head[w];
+    }
+    double sum = wr_parts_sum(a.p.tail, 1, s.from, is_row ? w - 1 : s.from);
+    if (!is_row) continue;
+    row.value[0] = wr_finish_sum(a.alpha, a.beta, old, sum + last + head);
+    wr_finish_store(finish, scalars, s.i, row, a.y, reduced);
   }
   wr_sums_finish_by_warps<WR_AFTER_PRODUCT, LAST_THREADS>(finish.sums, reduced);
 }
 
 /* Calls use(kernel) with the instance for a plan and an epilogue. */
 template <typename T, bool VALUED, lane_columns COLUMNS, class Use>
-static wr_status lane_with_mask(wr_finish_mask mask, Use use) {
-  if (mask == WR_HOLDS_NOTHING) return use(lane_csr<T, VALUED, COLUMNS, WR_HOLDS_NOTHING>);
+static wr_status lane_with_mask(wr_finish_mask mask, bool alone, Use use) {
+  if constexpr (COLUMNS != HUBS)
+    if (alone) return use(lane_csr<T, VALUED, COLUMNS, WR_HOLDS_NOTHING, true>);
+  if (mask == WR_HOLDS_NOTHING) return use(lane_csr<T, VALUED, COLUMNS, WR_HOLDS_NOTHING, false>);
   if constexpr (VALUED) {
-    if (mask == WR_HOLDS_DOT_AND_NORM) return use(lane_csr<T, VALUED, COLUMNS, WR_HOLDS_DOT_AND_NORM>);
+    if (mask == WR_HOLDS_DOT_AND_NORM) return use(lane_csr<T, VALUED, COLUMNS, WR_HOLDS_DOT_AND_NORM, false>);
   } else {
-    if (mask == WR_HOLDS_SCALED_STEP) return use(lane_csr<T, VALUED, COLUMNS, WR_HOLDS_SCALED_STEP>);
-    if (mask == WR_HOLDS_RELAXED_STEP) return use(lane_csr<T, VALUED, COLUMNS, WR_HOLDS_RELAXED_STEP>);
+    if (mask == WR_HOLDS_SCALED_STEP) return use(lane_csr<T, VALUED, COLUMNS, WR_HOLDS_SCALED_STEP, false>);
+    if (mask == WR_HOLDS_RELAXED_STEP) return use(lane_csr<T, VALUED, COLUMNS, WR_HOLDS_RELAXED_STEP, false>);
     if constexpr (sizeof(T) == 4) {
-      if (mask == WR_HOLDS_DIRECTED_STEP) return use(lane_csr<T, VALUED, COLUMNS, WR_HOLDS_DIRECTED_STEP>);
+      if (mask == WR_HOLDS_DIRECTED_STEP) return use(lane_csr<T, VALUED, COLUMNS, WR_HOLDS_DIRECTED_STEP, false>);
       if (mask == WR_HOLDS_DIRECTED_RELAXED_STEP)
-        return use(lane_csr<T, VALUED, COLUMNS, WR_HOLDS_DIRECTED_RELAXED_STEP>);
+        return use(lane_csr<T, VALUED, COLUMNS, WR_HOLDS_DIRECTED_RELAXED_STEP, false>);
     }
   }
-  return use(lane_csr<T, VALUED, COLUMNS, WR_HOLDS_ANY>);
+  return use(lane_csr<T, VALUED, COLUMNS, WR_HOLDS_ANY, false>);
 }
 
 template <typename T, bool VALUED, class Use>
-static wr_status lane_with_columns(const wr_lane_csr &c, wr_finish_mask mask, Use use) {
-  if (c.low) return lane_with_mask<T, VALUED, WINDOWS>(mask, use);
-  return c.hubs ? lane_with_mask<T, VALUED, HUBS>(mask, use) : lane_with_mask<T, VALUED, FULL>(mask, use);
+static wr_status lane_with_columns(const wr_lane_csr &c, wr_finish_mask mask, bool alone, Use use) {
+  if (c.low) return lane_with_mask<T, VALUED, WINDOWS>(mask, alone, use);
+  return c.hubs ? lane_with_mask<T, VALUED, HUBS>(mask, alone, use) : lane_with_mask<T, VALUED, FULL>(mask, alone, use);
 }
 
 template <typename T, class Use>
-static wr_status lane_with(const wr_lane_csr &c, wr_finish_mask mask, Use use) {
-  return c.valued ? lane_with_columns<T, true>(c, mask, use) : lane_with_columns<T, false>(c, mask, use);
+static wr_status lane_with(const wr_lane_csr &c, wr_finish_mask mask, bool alone, Use use) {
+  return c.valued ? lane_with_columns<T, true>(c, mask, alone, use) : lane_with_columns<T, false>(c, mask, alone, use);
 }
 
 static unsigned last_grid(const wr_env *env, int64_t chunks) {
   return wr_cuda_grid(env, (chunks + LAST_THREADS - 1) / LAST_THREADS, LAST_BLOCKS);
 }
 
-static unsigned lane_grid(const wr_env *env, int64_t chunks) {
-  return wr_cuda_grid(env, (chunks + LANE_WARPS - 1) / LANE_WARPS, 1);
+/* Warps of a thread block: few chunks are spread over all multiprocessors. Each block copies the hubs, so with hubs all. */
+static int lane_warps_of(const wr_env *env, const wr_lane_csr &c) {
+  const int64_t blocks = wr_cuda_processors(env), each = (c.chunks + blocks - 1) / blocks;
+  return (int)(c.hubs ? LANE_WARPS : std::max((int64_t)1, std::min(each, (int64_t)LANE_WARPS)));
 }
 
 template <typename T>
@@ -254,13 +319,16 @@ static wr_status launch(wr_env *env, const wr_lane_plan *p, const wr_apply *requ
   lane_args<T> a = {*p, (const T *)request->x->data, (T *)request->y->data, request->alpha, request->beta};
   const wr_lane_csr &c = p->format;
   wr_finish<T> finish = wr_finish_make<T>(env, request->epilogue);
-  unsigned grid = lane_grid(env, c.chunks);
   if (c.hubs) PASS(WR_LAUNCH_EARLY(env, (lane_csr_gather<T>), last_grid(env, c.hubs), LAST_THREADS, 0, a));
   wr_finish_mask mask = wr_finish_mask_of(finish);
   if (request->beta != 0 && mask != WR_HOLDS_NOTHING) mask = WR_HOLDS_ANY;
-  PASS(lane_with<T>(c, mask, [&](auto kernel) {
-    return WR_LAUNCH_EARLY(env, (kernel), grid, LANE_THREADS, (size_t)c.hubs * sizeof(T), a, finish);
+  const bool alone = p->carry && mask == WR_HOLDS_NOTHING;
+  const int warps = lane_warps_of(env, c);
+  const unsigned grid = wr_cuda_grid(env, (c.chunks + warps - 1) / warps, 1);
+  PASS(lane_with<T>(c, mask, alone, [&](auto kernel) {
+    return WR_LAUNCH_EARLY(env, (kernel), grid, (unsigned)(warps * WR_WARP), (size_t)c.hubs * sizeof(T), a, finish);
   }));
+  if (alone) return WR_OK;
   finish.sums.before = grid;
   return WR_LAUNCH_EARLY(env, (lane_csr_last<T>), last_grid(env, c.chunks), LAST_THREADS, 0, a, finish);
 }
@@ -274,8 +342,8 @@ static wr_status ready(const wr_lane_csr &c) {
   if (c.hubs == 0) return WR_OK;
   for (wr_finish_mask mask : {WR_HOLDS_NOTHING, WR_HOLDS_DOT_AND_NORM, WR_HOLDS_SCALED_STEP, WR_HOLDS_RELAXED_STEP,
                               WR_HOLDS_DIRECTED_STEP, WR_HOLDS_DIRECTED_RELAXED_STEP})
-    PASS(lane_with<T>(c, mask, set));
-  return lane_with<T>(c, WR_HOLDS_ANY, set);
+    PASS(lane_with<T>(c, mask, false, set));
+  return lane_with<T>(c, WR_HOLDS_ANY, false, set);
 }
 
 extern "C" int64_t wr_lane_hub_bytes(const wr_env *env) {
@@ -285,13 +353,26 @@ extern "C" int64_t wr_lane_hub_bytes(const wr_env *env) {
   return std::max(0, std::min((int)WR_LANE_HUB_BYTES, most - OTHER));
 }
 
-extern "C" wr_status wr_lane_plan_open(wr_env *env, wr_lane_plan *p) {
+/* With 311 chunks a row the multiply of gen:hubs:n=513809 took 11.1 us alone and 12.5 with a second kernel, with 734 that of
+ * n=500000 11.0 and 10.8, and with 1200 that of n=396102 13.1 and 9.5 (f32, H100, 2026-11-25): a lane waits for each 32nd. */
+constexpr int64_t MOST_CHUNKS_OF_ROW = 384;
+
+extern "C" int wr_lane_is_alone(const wr_env *env, const wr_lane_csr *c) {
+  return c->chunks <= (int64_t)LANE_WARPS * wr_cuda_processors(env) && c->longest <= MOST_CHUNKS_OF_ROW && c->hubs == 0;
+}
+
+extern "C" wr_status wr_lane_plan_open(wr_env *env, int alone, wr_lane_plan *p) {
   wr_workspace workspace;
   const wr_lane_csr &c = p->format;
   PASS(wr_cuda_enter(env));
   PASS(env->type == WR_F32 ? ready<float>(c) : ready<double>(c));
   PASS(wr_device_alloc(env, &p->head, c.chunks, sizeof *p->head, "parts of rows"));
   PASS(wr_device_alloc(env, &p->tail, c.chunks, sizeof *p->tail, "parts of rows"));
+  if (alone && c.order == NULL && wr_lane_is_alone(env, &c)) {
+    PASS(wr_device_alloc(env, &p->carry, c.chunks, sizeof *p->carry, "parts of rows"));
+    PASS(wr_device_alloc_zeroed(env, &p->ticket, 1, sizeof *p->ticket, "a ticket"));
+    PASS(WR_CUDA(cudaMemsetAsync(p->carry, 0xff, (size_t)c.chunks * sizeof *p->carry, (cudaStream_t)env->stream)));
+  }
   PASS(wr_device_alloc(env, &p->hub_x, c.hubs, (size_t)wr_type_bytes(env->type), "hubs"));
   p->columns = env->need_columns;
   PASS(wr_device_alloc(env, &p->many_head, c.chunks * p->columns, sizeof *p->many_head, "parts of rows"));
@@ -301,14 +382,16 @@ extern "C" wr_status wr_lane_plan_open(wr_env *env, wr_lane_plan *p) {
 
 extern "C" void wr_lane_plan_close(wr_env *env, wr_lane_plan *p) {
   wr_device_free(env, p->head), wr_device_free(env, p->tail), wr_device_free(env, p->hub_x);
+  wr_device_free(env, p->carry), wr_device_free(env, p->ticket);
   wr_device_free(env, p->many_head), wr_device_free(env, p->many_tail);
-  p->head = p->tail = p->many_head = p->many_tail = NULL, p->hub_x = NULL;
+  p->head = p->tail = p->many_head = p->many_tail = NULL, p->hub_x = NULL, p->carry = NULL, p->ticket = NULL;
   wr_lane_csr_device_free(env, &p->format);
 }
 
 extern "C" int64_t wr_lane_plan_bytes(const wr_lane_plan *p) {
   const wr_lane_csr *c = &p->format;
   return wr_lane_csr_device_bytes(c) + 2 * wr_device_bytes(c->chunks, sizeof *p->head) +
+         (p->carry ? wr_device_bytes(c->chunks, sizeof *p->carry) + wr_device_bytes(1, sizeof *p->ticket) : 0) +
          wr_device_bytes(c->hubs, (size_t)wr_type_bytes(c->type)) +
          2 * wr_device_bytes(c->chunks * p->columns, sizeof *p->many_head);
 }

@@ -13,13 +13,20 @@ typedef struct wr_lane_plan {
   wr_lane_csr format;
   double *head;  /* [chunks] the chunk's part of the row that ends first in it and began before it */
   double *tail;  /* [chunks] the sum of the row that is open at the chunk's end                     */
+  uint64_t *carry; /* [chunks] the same as tail, passed on within the kernel (carry.cuh); NULL: a second kernel adds tails up */
+  unsigned *ticket; /* [1] with carry: thread blocks that have taken a number; 0 between launches */
   void *hub_x;   /* [hubs] of the format's type: the hubs' elements of x, gathered by each multiply  */
   int columns;   /* the most of several vectors (apply_many); 0: none                                */
   double *many_head, *many_tail; /* [chunks * columns] the same for several vectors                   */
 } wr_lane_plan;
 
-/* Allocates what a plan needs besides its format and prepares its kernels. WR_ENOMEM, WR_EDEVICE. */
-wr_status wr_lane_plan_open(wr_env *env, wr_lane_plan *p);
+/* Whether a multiply without an epilogue can complete all rows in one kernel: each warp has a chunk at most, and no row goes
+ * over so many that waiting for them takes longer than a second kernel. */
+int wr_lane_is_alone(const wr_env *env, const wr_lane_csr *c);
+
+/* Allocates what a plan needs besides its format and prepares its kernels. alone 0: rows of several chunks are
+ * completed by a second kernel in any case. WR_ENOMEM, WR_EDEVICE. */
+wr_status wr_lane_plan_open(wr_env *env, int alone, wr_lane_plan *p);
 void wr_lane_plan_close(wr_env *env, wr_lane_plan *p); /* frees the format too; also of a zeroed one */
 int64_t wr_lane_plan_bytes(const wr_lane_plan *p);     /* bytes that it allocated, the format included */
 

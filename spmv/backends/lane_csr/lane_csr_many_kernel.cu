@@ -234,13 +234,16 @@ __global__ void __launch_bounds__(MANY_THREADS, MANY_BLOCKS)
   constexpr int SUMS = wr_follow_sums<FOLLOWS>;
   for (int s = 0; s < SUMS * V; s++) of_thread[s * MANY_THREADS] = 0;
   wr_let_next_begin();
-  lane_rounds<MANY_WARPS> at = lane_begin<MANY_WARPS>(f.chunks, lane_turn<COLUMNS>);
+  lane_rounds at = lane_begin(f.chunks, lane_turn<COLUMNS>, (int)blockIdx.x, MANY_WARPS);
+  int next = lane_chunk(f, at.p);
   lane_codes<COLUMNS> codes;
-  lane_ahead(f, at.w, codes);
+  lane_ahead(f, next, codes);
   wr_wait_for_earlier();
-  while (at.w < f.chunks) {
-    const int64_t w = at.w;
-    uint32_t begin = __ldg(f.row + w), after = __ldg(f.row + w + 1), end = codes.end;
+  while (at.p < f.chunks) {
+    const int64_t w = next;
+    const uint32_t begin = __ldg(f.row + w), after = __ldg(f.row + w + 1), end = codes.end;
+    lane_advance(at, lane_turn<COLUMNS>, (int)blockIdx.x, MANY_WARPS);
+    next = lane_chunk(f, at.p);
     int64_t row = begin & ~WR_LANE_OPEN;
     T value[EACH];
     int32_t code[EACH];
@@ -252,8 +255,7 @@ __global__ void __launch_bounds__(MANY_THREADS, MANY_BLOCKS)
         if (code[j] < 0 && code[j] != WR_LANE_PADDING) code[j] = __ldg(f.hub + ~code[j]);
     }
     uint32_t padding = lane_take_padding(code);
-    lane_advance(at);
-    lane_ahead(f, at.w, codes);
+    lane_ahead(f, next, codes);
     int rows = (int)((after & ~WR_LANE_OPEN) - (begin & ~WR_LANE_OPEN));
     int own = (int)(__shfl_sync((unsigned)WR_FULL_MASK, end, g.leader) >> 16);
     unsigned with_ends = __ballot_sync((unsigned)WR_FULL_MASK, (end & 0xffff) != 0);

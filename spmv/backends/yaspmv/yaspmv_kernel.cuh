@@ -8,10 +8,10 @@
 #include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
 #include "spmv/kernel/async_copy.cuh"
+#include "spmv/kernel/carry.cuh"
 #include "spmv/kernel/epilogue.cuh"
 #include "spmv/kernel/launch.cuh"
 #include "spmv/kernel/parts.cuh"
-#include "spmv/kernel/spin.cuh"
 #include "spmv/kernel/stream.cuh"
 #include "spmv/kernel/warp.cuh"
 
@@ -34,29 +34,11 @@ struct bccoo_args {
  * take their numbers from a ticket: when a block has number t, the block with number t - 1 has begun, so it is resident and,
  * by induction from block 0 which waits for none, ends without waiting for a block that has not begun.
  *
- * The sum is its own flag: carry[t] is one 64-bit word per row of a block, written once by block t and read and reset by
- * block t + 1 alone, which happens for exactly those t at whose end a row is open. Nothing else passes between blocks, so the
- * accesses need no order among each other, only to be single and uncached (volatile: relaxed, in L2). A release and an acquire,
- * which empty the first-level cache of x, are not needed. The reset is seen by the next launch, as it begins after this one
- * has ended. */
+ * carry[t], one word per row of a block (carry.cuh), is written once by block t and read and reset by block t + 1 alone, which
+ * happens for exactly those t at whose end a row is open. */
 
 /* The next number; the last block to ask sets the ticket back to 0. */
 static __device__ inline unsigned bccoo_take(unsigned *ticket) { return atomicInc(ticket, gridDim.x - 1); }
-
-static __device__ inline void bccoo_give(uint64_t *carry, double sum) {
-  uint64_t bits = 0x7ff8000000000000u; /* one NaN for all, none of which is WR_BCCOO_NOTHING */
-  if (!isnan(sum)) memcpy(&bits, &sum, sizeof bits);
-  *(volatile uint64_t *)carry = bits;
-}
-
-static __device__ inline double bccoo_receive(uint64_t *carry) {
-  uint64_t bits = WR_BCCOO_NOTHING;
-  double sum;
-  wr_spin_until([&] { return (bits = *(const volatile uint64_t *)carry) != WR_BCCOO_NOTHING; });
-  *(volatile uint64_t *)carry = WR_BCCOO_NOTHING;
-  memcpy(&sum, &bits, sizeof sum);
-  return sum;
-}
 
 /* ---- Multiplying ---- */
 
@@ -303,8 +285,8 @@ __global__ void __launch_bounds__(BCCOO_THREADS, (VALUES == 0 && MASK == WR_HOLD
   uint64_t *before = a.p.carry + (t - 1) * R, *after = a.p.carry + t * R;
   if (has_tail && 0 <= r && r < R) {
     if (isnan(tail)) tail = bccoo_exact(a, t, rows, r);
-    if (has_head && rows == 0) tail = bccoo_receive(before + r) + tail;
-    bccoo_give(after + r, tail);
+    if (has_head && rows == 0) tail = wr_carry_receive(before + r) + tail;
+    wr_carry_give(after + r, tail);
   }
   const auto finish = wr_finish_known<MASK>(given);
   wr_finish_scalars scalars = wr_finish_begin(finish);
@@ -312,7 +294,7 @@ __global__ void __launch_bounds__(BCCOO_THREADS, (VALUES == 0 && MASK == WR_HOLD
   /* Row `scalar` of the n-th block row that ends in the thread block. A row that began before it may wait, so it comes last. */
   auto complete = [&](int n, int scalar, double sum, bool began_before) {
     if (isnan(sum)) sum = bccoo_exact(a, t, n, scalar);
-    if (began_before) sum = bccoo_receive(before + scalar) + sum;
+    if (began_before) sum = wr_carry_receive(before + scalar) + sum;
     bccoo_finish(a, finish, scalars, bccoo_row<R>(b, y0 + n, scalar), sum, reduced);
   };
   has_head = has_head && rows > 0;

@@ -14,11 +14,9 @@ typedef struct wr_bccoo_plan {
   int early_check;  /* 1: warps in which each lane ends a row leave out the scan                                             */
   int all_sums;     /* 1: a sum for each block is kept in shared memory (strategy 1); 0: one for each row                    */
   unsigned *ticket; /* [1] thread blocks that have taken a number; 0 between launches                                        */
-  uint64_t *carry;  /* [grid][r] what a thread block leaves open of a block row; WR_BCCOO_NOTHING between launches           */
+  uint64_t *carry;  /* [grid][r] what a thread block leaves open of a block row; WR_CARRY_NOTHING between launches           */
   double *sliced;   /* [slices][all_rows * r] sums of slices, if there is more than one; rows without blocks stay 0          */
 } wr_bccoo_plan;
-
-#define WR_BCCOO_NOTHING UINT64_MAX
 
 /* Blocks of r x c that a lane multiplies at a time: as many as the registers allow. */
 #define WR_BCCOO_BATCH(r, c) ((r) * (c) == 1 ? 8 : (r) * (c) <= 4 ? 4 : (r) * (c) <= 9 ? 2 : 1)
