@@ -259,23 +259,11 @@ static wr_status launch(wr_env *env, const wr_lane_plan *p, const wr_apply *requ
   wr_finish_mask mask = wr_finish_mask_of(finish);
   if (request->beta != 0 && mask != WR_HOLDS_NOTHING) mask = WR_HOLDS_ANY;
   PASS(lane_with<T>(c, mask, [&](auto kernel) {
+    if (c.hubs) PASS(wr_allow_shared(env, (const void *)kernel, WR_LANE_HUB_BYTES, cudaSharedmemCarveoutDefault));
     return WR_LAUNCH_EARLY(env, (kernel), grid, LANE_THREADS, (size_t)c.hubs * sizeof(T), a, finish);
   }));
   finish.sums.before = grid;
   return WR_LAUNCH_EARLY(env, (lane_csr_last<T>), last_grid(env, c.chunks), LAST_THREADS, 0, a, finish);
-}
-
-/* Lets the kernels have the hubs' memory. */
-template <typename T>
-static wr_status ready(const wr_lane_csr &c) {
-  auto set = [&](auto kernel) {
-    return WR_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, WR_LANE_HUB_BYTES));
-  };
-  if (c.hubs == 0) return WR_OK;
-  for (wr_finish_mask mask : {WR_HOLDS_NOTHING, WR_HOLDS_DOT_AND_NORM, WR_HOLDS_SCALED_STEP, WR_HOLDS_RELAXED_STEP,
-                              WR_HOLDS_DIRECTED_STEP, WR_HOLDS_DIRECTED_RELAXED_STEP})
-    PASS(lane_with<T>(c, mask, set));
-  return lane_with<T>(c, WR_HOLDS_ANY, set);
 }
 
 extern "C" int64_t wr_lane_hub_bytes(const wr_env *env) {
@@ -289,7 +277,6 @@ extern "C" wr_status wr_lane_plan_open(wr_env *env, wr_lane_plan *p) {
   wr_workspace workspace;
   const wr_lane_csr &c = p->format;
   PASS(wr_cuda_enter(env));
-  PASS(env->type == WR_F32 ? ready<float>(c) : ready<double>(c));
   PASS(wr_device_alloc(env, &p->head, c.chunks, sizeof *p->head, "parts of rows"));
   PASS(wr_device_alloc(env, &p->tail, c.chunks, sizeof *p->tail, "parts of rows"));
   PASS(wr_device_alloc(env, &p->hub_x, c.hubs, (size_t)wr_type_bytes(env->type), "hubs"));
