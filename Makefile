@@ -158,7 +158,7 @@ SANITIZERS := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all 
 SHAREABLE := -fPIC -fno-semantic-interposition
 ALL_CFLAGS = -std=c11 $(OPT) -g $(MARCH_FLAG) -fno-math-errno -ffp-contract=off -fopenmp $(SHAREABLE) $(WARNINGS) $(SANITIZERS) \
   $(INCLUDES) $(DEFINES) $(CPPFLAGS) $(CFLAGS)
-ALL_NVCCFLAGS = -std=c++17 -O3 -lineinfo $(GENCODE) -Xcompiler -fPIC,-Wall,-Wextra $(if $(WERROR),-Werror all-warnings) \
+ALL_NVCCFLAGS = -std=c++17 -O3 $(GENCODE) -Xcompiler -fPIC,-Wall,-Wextra $(if $(WERROR),-Werror all-warnings) \
   -I. $(DEFINES) $(CPPFLAGS) $(NVCCFLAGS)
 SIMT_FLAGS = -g $(MARCH_FLAG) -fno-math-errno -ffp-contract=off -fopenmp -Wall -Wextra $(WERROR) $(SANITIZERS) \
   -Itests/simt/include -I. -DWR_HAVE_CUDA $(if $(FOUND_ZLIB),-DWR_HAVE_ZLIB) $(CPPFLAGS)

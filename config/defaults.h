@@ -137,6 +137,9 @@
 #define WR_READING_SECONDS 5e-8
 #define WR_OPEN_LATE_READING 0.1
 
+/* -k auto expects the power method to take this share of the steps that the rate d would need. */
+#define WR_POWER_SHARE 0.5
+
 /* Where the time of opening a GPU is kept, in the user's cache folder (user_cache.h). */
 #define WR_OPENING_FILE "opening"
 

@@ -9,7 +9,8 @@
  * small system consist mainly of launches; they run in one kernel that stays on the device (a resident loop), in which a
  * decision costs nothing. Its sums are added in another order, so there is none with env->deterministic. Where the driver does
  * not let a device decide, the host launches a few parts ahead, and the effect of those after the end is undone
- * (loop_plain.cu). */
+ * (loop_plain.cu). A loop that is not resident is recorded only when the host has asked for some iterations, as recording
+ * takes longer than a short solve gains by it. */
 #ifndef WR_ITERATION_H
 #define WR_ITERATION_H
 

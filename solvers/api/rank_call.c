@@ -129,7 +129,7 @@ static wr_status prepare(const wr_rank_options *o, const double *scores, rank_ca
   PASS(wr_csr_check_range(&c->rows, c->precision == F32));
   PASS(make_graph(o, c));
   if (c->of_sets) env->need_columns = wr_rank_sets_columns(env);
-  const wr_plan_use use = wr_scoring_use(&c->options);
+  const wr_plan_use use = wr_scoring_use(&c->options, &c->graph);
   PASS(wr_session_plan(&c->session, c->graph.flow, &use, &c->listener, &c->plan));
   if (!c->of_sets) PASS(wr_scoring_open(&c->scoring, &c->options, &c->graph, c->plan, env));
   if (!c->of_sets) PASS(sweep_in_f32(c));

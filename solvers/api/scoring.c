@@ -24,9 +24,16 @@ static double steps_of(const wr_pagerank_options *o) {
   return fmin(needed, (double)o->iterations);
 }
 
-wr_plan_use wr_scoring_use(const wr_scoring_options *options) {
+/* Chebyshev's method, for links that go both ways, takes as many steps as its rate says (39 of 39 on gen:road at 0.85). The
+ * power method takes fewer than the rate d: on graphs of gen: 17 to 42 at 0.85, on cnr-2000 and NotreDame 105, and 140 by d. */
+wr_plan_use wr_scoring_use(const wr_scoring_options *options, const wr_graph *graph) {
   const wr_pagerank_options *o = &options->iterate;
-  return (wr_plan_use){.multiplies = steps_of(o), .resident = !o->no_graph && !o->no_resident};
+  double d = o->damping, steps = steps_of(o), rate = d > 0 ? (1 - sqrt(1 - d * d)) / d : 0;
+  int is_chebyshev =
+      graph && graph->symmetric && (options->method == WR_RANK_AUTO || options->method == WR_RANK_CHEBYSHEV);
+  if (is_chebyshev && rate > 0) steps = fmin(steps, ceil(log(o->tolerance * (1 - d)) / log(rate)));
+  return (wr_plan_use){.multiplies = is_chebyshev ? steps : ceil(WR_POWER_SHARE * steps),
+                       .resident = !o->no_graph && !o->no_resident};
 }
 
 double wr_scoring_work(const wr_scoring_options *options, wr_type type, int64_t nrows, int64_t nnz) {

@@ -18,8 +18,8 @@ void wr_scoring_complete(wr_scoring_options *options, wr_type type);
 /* Bytes of matrix and vectors that a solve of such a size moves: as many iterations as convergence at the rate d takes. */
 double wr_scoring_work(const wr_scoring_options *options, wr_type type, int64_t nrows, int64_t nnz);
 
-/* What -k auto chooses a backend for: the steps of the power method to the tolerance. */
-wr_plan_use wr_scoring_use(const wr_scoring_options *options);
+/* What -k auto chooses a backend for: the steps to the tolerance. graph NULL: it is not known yet. */
+wr_plan_use wr_scoring_use(const wr_scoring_options *options, const wr_graph *graph);
 
 /* wr_graph_finish, behind the renumbering that pays on a device; NULL: on the host, whose methods need the pages' numbers. */
 wr_status wr_scoring_finish(wr_graph *graph, wr_env *device);

@@ -67,9 +67,10 @@ static double work(const wr_settings *s, int64_t nrows, int64_t nnz) {
   return wr_solving_work(&options, (wr_type)s->precision, nrows, nnz) * (double)s->repeat;
 }
 
-static wr_plan_use use_of(const wr_settings *s) {
+static wr_plan_use use_of(const wr_settings *s, const void *system) {
   const wr_solving_options options = options_of(s);
   wr_plan_use use = wr_solving_use(&options);
+  (void)system;
   use.multiplies *= (double)s->repeat;
   return use;
 }

@@ -26,7 +26,7 @@ static wr_status check_device(const wr_comparison *c, const wr_backend *backend)
 
 /* 1 if a solve is so long that -k auto is to choose among backends that read rows on the host, too. */
 static int wants_rows(const wr_comparison *c) {
-  return c->program->use && c->program->use(c->settings).multiplies >= WR_ROWS_WORTH_MULTIPLIES;
+  return c->program->use && c->program->use(c->settings, NULL).multiplies >= WR_ROWS_WORTH_MULTIPLIES;
 }
 
 /* 1 if all backends that will run do so on the device. *reads_rows := 1 if one of them reads the matrix on the host. */
@@ -496,7 +496,7 @@ static wr_status run_one(wr_comparison *c, int index) {
   wr_status status;
   wr_run *run = &c->runs[index];
   wr_choice *choice = &c->choices[index];
-  const wr_plan_use use = c->program->use ? c->program->use(c->settings) : (wr_plan_use){.multiplies = 1};
+  const wr_plan_use use = c->program->use ? c->program->use(c->settings, c->problem) : (wr_plan_use){.multiplies = 1};
   wr_place place = choice->backend->place;
   run_plans plans = {0};
   wr_env *env = &c->env[place];

@@ -10,6 +10,7 @@
 typedef struct wr_head_start {
   double opening;              /* s that opening a device takes, as expected                            */
   double move, iteration;      /* s: of going over to it; of an iteration there                         */
+  double usual;                /* iterations that such a solve takes, as far as its size tells          */
   wr_progress_mark from, last; /* as in wr_progress                                                     */
   wr_progress_mark timed;      /* since then iterations are timed                                       */
 } wr_head_start;
@@ -23,9 +24,13 @@ void wr_head_start_opened(wr_head_start *h, wr_progress_mark now);
 /* After an iteration, of which `now` has the number, the time and the measure. */
 void wr_head_start_keep(wr_head_start *h, wr_progress_mark now);
 
-/* Behind that: the seconds by which the solve ends sooner if it goes over to a device that is open in `wait` seconds; 0
- * or less: it ends later, or there were too few iterations to tell. INFINITY: the measure does not fall, and an iteration there
- * takes less. The measure is expected to fall by the same factor in each iteration, as since they were half as many. */
+/* Behind that: the iterations that the solve is expected to take yet. The measure is expected to fall by the same factor in
+ * each, as since they were half as many; but no more are expected than usual, or than there were so far, since residuals stand
+ * still for long and then fall at once. */
+double wr_head_start_left(const wr_head_start *h, wr_progress_mark now, double target);
+
+/* The seconds by which it ends sooner if it goes over to a device that is open in `wait` seconds; 0 or less: it ends later, or
+ * there were too few iterations to tell. */
 double wr_head_start_gain(const wr_head_start *h, wr_progress_mark now, double target, double wait);
 
 #endif

@@ -58,9 +58,9 @@ static double work(const wr_settings *s, int64_t nrows, int64_t nnz) {
   return wr_scoring_work(&options, wr_settings_type(s), nrows, nnz) * solves;
 }
 
-static wr_plan_use use_of(const wr_settings *s) {
+static wr_plan_use use_of(const wr_settings *s, const void *of) {
   const wr_scoring_options options = options_of(s);
-  wr_plan_use use = wr_scoring_use(&options);
+  wr_plan_use use = wr_scoring_use(&options, of ? &((const task *)of)->graph : NULL);
   use.multiplies *= (double)s->repeat;
   return use;
 }

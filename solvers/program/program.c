@@ -55,7 +55,7 @@ typedef struct job {
   int by_default;    /* 1: the command line names no backend, or auto                */
   int automatic;     /* 1: the matrix is to choose a backend, as one alone is asked for */
   wr_error opening;  /* why the time of opening a device is not kept between runs, or was not used */
-  int leaves;        /* 1: the process is to end while a thread still opens a device */
+  int leaves;        /* 1: the process is to end without freeing: a device is open, or being opened */
   int late;          /* 1: the size asks for a device, which is to be opened when the iterations do so, too */
   int known;         /* 1: extent is that of the matrix, estimated before reading     */
   wr_extent extent;
@@ -713,8 +713,9 @@ static void begin_matrix(job *j, const char *name) {
 /* Frees what is of this matrix, and makes the settings what they were before it. */
 static void end_matrix(job *j) {
   int is_last = j->operand == j->matrices.name[j->matrices.count - 1];
-  j->leaves = is_last && wr_comparison_is_opening(&j->comparison);
-  if (j->leaves) return; /* the thread uses all that there is */
+  int has_device = j->comparison.env_tried[WR_CUDA] && wr_machine_has_gpu("/dev");
+  j->leaves = is_last && (wr_comparison_is_opening(&j->comparison) || (has_device && j->comm == NULL));
+  if (j->leaves) return; /* a thread uses all that there is, or the driver frees it in less time */
   wr_comparison_close(&j->comparison);
   wr_choices_free(j->choices, &j->comparison.count);
   for (int k = 0; k < WR_MAX_RUNS; k++) wr_history_free(&j->histories[k]), wr_free(j->runs[k].sides);

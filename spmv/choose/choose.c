@@ -119,13 +119,13 @@ static int is_beaten(const contest *c, const wr_backend *backend) {
   wr_cost least = on_host ? wr_cost_least_host(&c->features, c->env->type)
                           : wr_cost_least(c->env->device_name, backend, c->env->type, c->features.valued);
   least = calibrated(c, backend, least);
-  return least.prepare + c->use->multiplies * least.multiply >= c->at[0].total;
+  return least.prepare + least.first + c->use->multiplies * least.multiply >= c->at[0].total;
 }
 
 /* Takes over the plan. */
 static void enter(contest *c, wr_plan *plan, wr_cost cost) {
   int place = c->count++;
-  double total = cost.prepare + c->use->multiplies * cost.multiply;
+  double total = cost.prepare + cost.first + c->use->multiplies * cost.multiply;
   for (; place > 0 && c->at[place - 1].total > total; place--) c->at[place] = c->at[place - 1];
   c->at[place] = (candidate){plan, cost, total};
 }
@@ -236,7 +236,7 @@ static void describe(const contest *c, const finalists *final, wr_chosen *chosen
            "%s has the %s expected time for %.0f multiplies: %.3g ms to prepare and %.3g us each%s; rows have %.1f "
            "entries%s%s%s",
            chosen->backend->name, final->won < final->second ? "least" : "second least", c->use->multiplies,
-           won->cost.prepare * 1e3, won->cost.multiply * 1e6, second, f->mean, sectors, other, timed);
+           chosen->prepare * 1e3, won->cost.multiply * 1e6, second, f->mean, sectors, other, timed);
 }
 
 wr_status wr_plan_choose(wr_csr *A, wr_env *env, const wr_plan_use *use, wr_plan **plan, wr_chosen *chosen) {
@@ -263,7 +263,7 @@ wr_status wr_plan_choose(wr_csr *A, wr_env *env, const wr_plan_use *use, wr_plan
   if (!use->measure && chosen->timed == 0) final.untimed = NULL;
   if (c.learns && chosen->timed > 0) TRY(learn(&c, use->calibration, &final, chosen));
   candidate *won = &c.at[final.won], *second = final.second < c.count ? &c.at[final.second] : NULL;
-  chosen->backend = wr_plan_backend(won->plan), chosen->prepare = won->cost.prepare;
+  chosen->backend = wr_plan_backend(won->plan), chosen->prepare = won->cost.prepare + won->cost.first;
   chosen->multiply = won->cost.multiply;
   if (second) chosen->second = wr_plan_backend(second->plan), chosen->second_total = second->total;
   describe(&c, &final, chosen);
@@ -285,7 +285,7 @@ static wr_status expect_one(const contest *c, wr_csr *A, wr_env *env, wr_expecte
   PASS(status);
   e->info = *wr_plan_get_info(plan);
   if (expect(c, e->backend, &e->info, &cost))
-    e->prepare = cost.prepare, e->multiply = cost.multiply;
+    e->prepare = cost.prepare, e->multiply = cost.multiply, e->first = cost.first;
   else
     (void)wr_error_keep(&e->refusal, wr_fail(WR_EUNAVAILABLE, "the model has no times of it for such a matrix"));
   wr_plan_destroy(plan);

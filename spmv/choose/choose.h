@@ -19,7 +19,7 @@ typedef struct wr_plan_use {
 typedef struct wr_chosen {
   const wr_backend *backend, *second; /* NULL: nothing was chosen; there is no second */
   double multiplies;                  /* expected                                     */
-  double prepare, multiply;           /* s of each that are expected of the backend   */
+  double prepare, multiply;           /* s of each that are expected of the backend, of preparing with its first use */
   double second_total;                /* s in all that are expected of the second     */
   double timed, second_timed;         /* s of a multiply by each; 0: not timed        */
   char line[480];                     /* one line: by what it was chosen              */
@@ -40,6 +40,7 @@ enum { WR_MOST_CANDIDATES = 8 };
 typedef struct wr_expected {
   const wr_backend *backend;
   double prepare, multiply; /* s                                                  */
+  double first;             /* s besides, for the first use in a process          */
   int is_calibrated;        /* 1: by the file of calibration.h                    */
   wr_plan_info info;        /* the estimates of its plan                          */
   wr_error refusal;         /* not WR_OK: it cannot multiply with A; no times then */

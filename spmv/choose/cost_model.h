@@ -11,7 +11,8 @@ WR_C_BEGIN
 enum { WR_HOT_TERMS = 13, WR_PREPARE_TERMS = 6 };
 
 typedef struct wr_cost {
-  double prepare, multiply; /* s; a multiply with the matrix in the caches as far as it fits */
+  double prepare, multiply; /* s; a multiply with the matrix in the caches as far as it fits          */
+  double first;             /* s that the first use in a process takes besides: its kernels are loaded */
 } wr_cost;
 
 /* One backend with one of its layouts (wr_cost_layout). */

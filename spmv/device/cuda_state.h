@@ -44,11 +44,15 @@ typedef struct wr_block {
   int64_t freed; /* 0: in use. Else it is spare; a larger number was freed later */
 } wr_block;
 
+enum { WR_ALLOWED = 32 };
+
 typedef struct wr_cuda_state {
   cudaStream_t stream;
   int processors;     /* multiprocessors of the device: 132 on an H200 */
   int early;          /* 1: the card supports early launches (kernel/launch.cuh) and the code was compiled for them */
   int foreign;        /* 1: the last kernel was a library's, so the next launch of windrow's is not early */
+  const void *allowed[WR_ALLOWED]; /* kernels that wr_allow_shared has let have their memory */
+  int nallowed;
   wr_workspace workspace;
   wr_stage small;           /* for banks of scalars: WR_SMALL_STAGE_BYTES                          */
   wr_stage ring[WR_STAGES]; /* for the rest: WR_STAGE_BYTES each, allocated at the first large copy */

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "config/status.h"
+#include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
 
 /* kernel: its text in WR_LAUNCH, with the parentheses. */
@@ -59,6 +60,21 @@ static __device__ inline void wr_wait_for_earlier() {
 static __device__ inline void wr_begin_kernel() {
   wr_let_next_begin();
   wr_wait_for_earlier();
+}
+
+/* Before a launch: blocks of the kernel may have so many bytes of dynamic shared memory, and `carveout` percent of a
+ * multiprocessor's memory become shared memory (cudaSharedmemCarveoutDefault: as many as the driver likes). Both belong to the
+ * kernel and are the same each time. An env asks once for each kernel, and for none that it does not launch, since the first
+ * call loads the kernel. */
+inline wr_status wr_allow_shared(const wr_env *env, const void *kernel, int bytes, int carveout) {
+  wr_cuda_state *state = (wr_cuda_state *)env->state;
+  for (int k = 0; k < state->nallowed; k++)
+    if (state->allowed[k] == kernel) return WR_OK;
+  if (carveout != cudaSharedmemCarveoutDefault)
+    PASS(WR_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, carveout)));
+  PASS(WR_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)));
+  if (state->nallowed < WR_ALLOWED) state->allowed[state->nallowed++] = kernel;
+  return WR_OK;
 }
 
 #ifndef WR_LAUNCH

@@ -30,8 +30,8 @@ struct wr_resident {
   unsigned most, blocks;
 };
 
-/* Bytes of the kernel's arrays of fixed size where the attributes of a kernel do not tell them, as on the shim (tests/simt). */
-enum { FIXED_BYTES = 6144 };
+/* Bytes of a kernel's arrays of fixed size, at most; close looks whether that holds for the one that it has chosen. */
+enum { FIXED_BYTES = 3072 };
 
 static wr_cuda_state *state_of(const wr_env *env) { return (wr_cuda_state *)env->state; }
 
@@ -46,25 +46,13 @@ static size_t step_bytes(const wr_resident *r, int wide) {
 
 /* r->most := how many blocks run at the same time: one a multiprocessor, or one in all if there are no cooperative launches.
  * r->shared := what a block has. */
-template <typename T>
 static wr_status count_blocks(wr_env *env, wr_resident *r) {
-  int together = 0, processors = 0, each = 0, most = 0;
-  const void *const kernels[] = {
-      (const void *)resident<T, wr_narrow, false>, (const void *)resident<T, wr_narrow, true>,
-      (const void *)resident<T, wr_wide, false>, (const void *)resident<T, wr_wide, true>};
+  int together = 0, processors = 0, most = 0;
   PASS(WR_CUDA(cudaDeviceGetAttribute(&together, cudaDevAttrCooperativeLaunch, env->device)));
   PASS(WR_CUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, env->device)));
   PASS(WR_CUDA(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, env->device)));
-  for (const void *kernel : kernels) {
-    cudaFuncAttributes attributes;
-    PASS(WR_CUDA(cudaFuncGetAttributes(&attributes, kernel)));
-    int fixed = attributes.sharedSizeBytes ? (int)attributes.sharedSizeBytes : (int)FIXED_BYTES;
-    int left = (most - fixed) / 16 * 16;
-    PASS(WR_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, left)));
-    PASS(WR_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, THREADS, (size_t)left)));
-    if (each == 0) return wr_fail(WR_EUNAVAILABLE, "%s has no room for a loop of one kernel", env->device_name);
-    if (r->shared == 0 || (size_t)left < r->shared) r->shared = (size_t)left;
-  }
+  if (most <= FIXED_BYTES) return wr_fail(WR_EUNAVAILABLE, "%s has no room for a loop of one kernel", env->device_name);
+  r->shared = (size_t)(most - FIXED_BYTES) / 16 * 16;
   r->most = together ? (unsigned)processors : 1;
   return WR_OK;
 }
@@ -80,7 +68,7 @@ extern "C" wr_status wr_resident_open(wr_env *env, const wr_vec *bank, wr_reside
   if (limited) TRY(wr_fail(WR_EUNAVAILABLE, "%s ends kernels that run for long", env->device_name));
   r->type = env->type, r->bank = (double *)bank->data, r->nbank = bank->n;
   TRY(wr_alloc(&r->steps, MAX_STEPS, step_bytes(r, 1), "steps of a loop"));
-  TRY(env->type == WR_F32 ? count_blocks<float>(env, r) : count_blocks<double>(env, r));
+  TRY(count_blocks(env, r));
   TRY(wr_device_alloc(env, &r->on_device, MAX_STEPS, step_bytes(r, 1), "steps of a loop"));
   TRY(wr_device_alloc(env, &r->records, records_of(r), sizeof *r->records, "sums of blocks"));
   env->resident = r;
@@ -318,13 +306,34 @@ done:
   return status;
 }
 
+/* Lets the kernel that will run have its memory. Only this one is asked for, as that loads it, which takes a millisecond. */
+template <typename T, class ROOM>
+static wr_status ready(wr_env *env, const wr_resident *r) {
+  int each = 0, bytes = (int)(r->share_bytes + r->count * step_bytes(r, r->wide));
+  const void *kernel = r->joined ? (const void *)resident<T, ROOM, true> : (const void *)resident<T, ROOM, false>;
+  cudaFuncAttributes attributes;
+  PASS(WR_CUDA(cudaFuncGetAttributes(&attributes, kernel)));
+  if (attributes.sharedSizeBytes > FIXED_BYTES)
+    return wr_fail(WR_EUNAVAILABLE, "a loop of one kernel needs %zu bytes, not %d, beside the matrix",
+                   attributes.sharedSizeBytes, (int)FIXED_BYTES);
+  PASS(WR_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)r->shared)));
+  PASS(WR_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, THREADS, (size_t)bytes)));
+  return each ? WR_OK : wr_fail(WR_EUNAVAILABLE, "%s has no room for a loop of one kernel", env->device_name);
+}
+
+template <typename T>
+static wr_status close_typed(wr_env *env, wr_resident *r) {
+  join_steps<T>(r);
+  PASS((r->wide ? ready<T, wr_wide> : ready<T, wr_narrow>)(env, r));
+  return upload_steps<T>(env, r);
+}
+
 extern "C" wr_status wr_resident_close(wr_env *env, wr_resident *r) {
   env->resident = NULL;
   PASS(wr_resident_part(r));
   PASS(share_out(r));
   PASS(make_shares(env, r));
-  r->type == WR_F32 ? join_steps<float>(r) : join_steps<double>(r);
-  return r->type == WR_F32 ? upload_steps<float>(env, r) : upload_steps<double>(env, r);
+  return r->type == WR_F32 ? close_typed<float>(env, r) : close_typed<double>(env, r);
 }
 
 template <typename T, class ROOM>

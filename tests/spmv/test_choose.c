@@ -482,8 +482,8 @@ static void test_expected(wr_env *env) {
     const wr_expected *e = &expected[k];
     if (e->refusal.status != WR_OK) continue;
     known++;
-    least = fmin(least, e->prepare + use.multiplies * e->multiply);
-    if (e->backend == chosen.backend) CHECK(e->prepare == chosen.prepare && e->multiply == chosen.multiply);
+    least = fmin(least, e->prepare + e->first + use.multiplies * e->multiply);
+    if (e->backend == chosen.backend) CHECK(e->prepare + e->first == chosen.prepare && e->multiply == chosen.multiply);
   }
   CHECKF(known > 1 && least == chosen.prepare + use.multiplies * chosen.multiply, "%d candidates, %g", known, least);
   wr_plan_destroy(plan);

@@ -326,24 +326,12 @@ static wr_status launch(wr_env *env, const wr_lane_plan *p, const wr_apply *requ
   const int warps = lane_warps_of(env, c);
   const unsigned grid = wr_cuda_grid(env, (c.chunks + warps - 1) / warps, 1);
   PASS(lane_with<T>(c, mask, alone, [&](auto kernel) {
+    if (c.hubs) PASS(wr_allow_shared(env, (const void *)kernel, WR_LANE_HUB_BYTES, cudaSharedmemCarveoutDefault));
     return WR_LAUNCH_EARLY(env, (kernel), grid, (unsigned)(warps * WR_WARP), (size_t)c.hubs * sizeof(T), a, finish);
   }));
   if (alone) return WR_OK;
   finish.sums.before = grid;
   return WR_LAUNCH_EARLY(env, (lane_csr_last<T>), last_grid(env, c.chunks), LAST_THREADS, 0, a, finish);
-}
-
-/* Lets the kernels have the hubs' memory. */
-template <typename T>
-static wr_status ready(const wr_lane_csr &c) {
-  auto set = [&](auto kernel) {
-    return WR_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, WR_LANE_HUB_BYTES));
-  };
-  if (c.hubs == 0) return WR_OK;
-  for (wr_finish_mask mask : {WR_HOLDS_NOTHING, WR_HOLDS_DOT_AND_NORM, WR_HOLDS_SCALED_STEP, WR_HOLDS_RELAXED_STEP,
-                              WR_HOLDS_DIRECTED_STEP, WR_HOLDS_DIRECTED_RELAXED_STEP})
-    PASS(lane_with<T>(c, mask, false, set));
-  return lane_with<T>(c, WR_HOLDS_ANY, false, set);
 }
 
 extern "C" int64_t wr_lane_hub_bytes(const wr_env *env) {
@@ -365,7 +353,6 @@ extern "C" wr_status wr_lane_plan_open(wr_env *env, int alone, wr_lane_plan *p) 
   wr_workspace workspace;
   const wr_lane_csr &c = p->format;
   PASS(wr_cuda_enter(env));
-  PASS(env->type == WR_F32 ? ready<float>(c) : ready<double>(c));
   PASS(wr_device_alloc(env, &p->head, c.chunks, sizeof *p->head, "parts of rows"));
   PASS(wr_device_alloc(env, &p->tail, c.chunks, sizeof *p->tail, "parts of rows"));
   if (alone && c.order == NULL && wr_lane_is_alone(env, &c)) {

@@ -182,30 +182,6 @@ static int merbit_shared_bytes(int sigma) {
  * memory. */
 enum { MERBIT_SCATTERED_KB = 64, MERBIT_ALL_KB = 228 };
 
-/* The attributes belong to the instance, which other plans may use too. */
-template <typename T>
-static wr_status merbit_ready(const wr_merbit_plan *p) {
-  int shared = merbit_shared_bytes<T>(WR_MERBIT_KERNEL_SIGMA);
-  int carveout = p->scattered ? MERBIT_SCATTERED_KB * 100 / MERBIT_ALL_KB : (int)cudaSharedmemCarveoutDefault;
-  auto set = [=](auto kernel) {
-    wr_status status;
-    TRY(WR_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, carveout)));
-    TRY(WR_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared)));
-  done:
-    return status;
-  };
-  wr_status status;
-  TRY(merbit_with<T>(p, WR_HOLDS_ANY, set));
-  TRY(merbit_with<T>(p, WR_HOLDS_NOTHING, set));
-  TRY(merbit_with<T>(p, p->view.val ? WR_HOLDS_DOT_AND_NORM : WR_HOLDS_SCALED_STEP, set));
-  TRY(merbit_with<T>(p, WR_HOLDS_RELAXED_STEP, set));
-  TRY(merbit_with<T>(p, WR_HOLDS_DIRECTED_STEP, set));
-  TRY(merbit_with<T>(p, WR_HOLDS_DIRECTED_RELAXED_STEP, set));
-  if (p->fused) TRY(merbit_with_fused<T>(p, set));
-done:
-  return status;
-}
-
 /* Launches the kernel, and the second one if rows or sums are left to it. */
 template <typename T>
 static wr_status merbit_launch_all(wr_env *env, const wr_merbit_plan *p, const wr_apply *request) {
@@ -215,9 +191,13 @@ static wr_status merbit_launch_all(wr_env *env, const wr_merbit_plan *p, const w
   int64_t wanted = (a.blocks + MERBIT_THREADS - 1) / MERBIT_THREADS;
   unsigned grid = wr_cuda_grid(env, wanted, WR_MERBIT_LAST_BLOCKS);
   bool all_done = !a.ordered && a.plain, fused = !all_done && p->fused;
+  int most = merbit_shared_bytes<T>(WR_MERBIT_KERNEL_SIGMA);
+  int carveout = p->scattered ? MERBIT_SCATTERED_KB * 100 / MERBIT_ALL_KB : (int)cudaSharedmemCarveoutDefault;
   auto start = [&](auto merbit_kernel) {
-    return WR_LAUNCH_EARLY(env, (merbit_kernel), (unsigned)a.blocks, MERBIT_THREADS,
-                           (size_t)merbit_shared_bytes<T>(p->format.sigma), a, finish);
+    wr_status allowed = wr_allow_shared(env, (const void *)merbit_kernel, most, carveout);
+    return allowed != WR_OK ? allowed
+                            : WR_LAUNCH_EARLY(env, (merbit_kernel), (unsigned)a.blocks, MERBIT_THREADS,
+                                              (size_t)merbit_shared_bytes<T>(p->format.sigma), a, finish);
   };
   TRY(fused ? merbit_with_fused<T>(p, start) : merbit_with<T>(p, wr_finish_mask_of(finish), start));
   finish.sums.before = a.blocks;

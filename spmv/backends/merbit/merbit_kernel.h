@@ -68,10 +68,7 @@ wr_status wr_merbit_launch(wr_env *env, const wr_merbit_plan *plan, const wr_app
 /* The same for several vectors (merbit_many_kernel.cu), in order whatever `commit` is. */
 wr_status wr_merbit_many_launch(wr_env *env, const wr_merbit_plan *plan, const wr_apply_many *request);
 
-/* For each type. ready: sets how much of a multiprocessor's memory is shared memory; the device is the current one. launch:
- * wr_merbit_launch after y's shared rows have been cleared where needed. */
-wr_status wr_merbit_ready_f32(const wr_merbit_plan *plan);
-wr_status wr_merbit_ready_f64(const wr_merbit_plan *plan);
+/* For each type: wr_merbit_launch after y's shared rows have been cleared where needed. */
 wr_status wr_merbit_launch_f32(wr_env *env, const wr_merbit_plan *plan, const wr_apply *request);
 wr_status wr_merbit_launch_f64(wr_env *env, const wr_merbit_plan *plan, const wr_apply *request);
 

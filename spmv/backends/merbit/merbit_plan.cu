@@ -79,7 +79,6 @@ extern "C" wr_status wr_merbit_plan_open(wr_env *env, int64_t nrows, int64_t nco
   p->format.wide = p->view.wide != 0;
   p->blocks = wr_merbit_blocks(&p->format);
   p->columns = env->need_columns;
-  PASS(env->type == WR_F32 ? wr_merbit_ready_f32(p) : wr_merbit_ready_f64(p));
   PASS(allocate(env, p));
   PASS(wr_merbit_device_fill(env, &p->format, &p->view));
   PASS(find_origins(env, p));
