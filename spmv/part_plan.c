@@ -214,8 +214,8 @@ static wr_status apply_by_hosts(wr_part_plan *p, const wr_apply *request) {
 
 /* ---- by devices ---- */
 
-/* The sums of the multiply are those of this part, and the step runs once those of all are known. The halo goes behind x, unless
- * x was allocated without room for it. */
+/* The sums of the multiply are those of this part, and the step runs once those of all are known. The halo goes behind x,
+ * unless x was allocated without room for it. */
 static wr_status apply_by_devices(wr_part_plan *p, const wr_apply *request) {
   wr_env *env = p->env;
   wr_epilogue epilogue;

@@ -107,9 +107,12 @@ wr_status wr_choice_automatic(const char *option, const char *text, wr_place pla
 }
 
 /* times[count] := what is expected of each candidate in all, by the part that takes longest; infinite: a part refuses it. */
-static wr_status expect_in_parts(wr_comm *comm, const wr_expected *expected, int count, double multiplies, double *times) {
+static wr_status expect_in_parts(wr_comm *comm, const wr_expected *expected, int count, double multiplies,
+                                 double *times) {
   for (int k = 0; k < count; k++)
-    times[k] = expected[k].refusal.status == WR_OK ? expected[k].prepare + multiplies * expected[k].multiply : INFINITY;
+    times[k] = expected[k].refusal.status != WR_OK
+                   ? INFINITY
+                   : expected[k].prepare + expected[k].first + multiplies * expected[k].multiply;
   return wr_comm_max(comm, times, count);
 }
 
@@ -138,7 +141,9 @@ static wr_status prepare_in_parts(wr_comm *comm, wr_csr *A, wr_env *env, const w
     status = wr_comm_agree(comm, wr_plan_create(expected[best].backend, NULL, A, env, plan));
     if (status == WR_OK) status = wr_comm_agree(comm, wr_plan_prepare(*plan));
     if (status == WR_OK) {
-      *chosen = (wr_chosen){.backend = expected[best].backend, .multiplies = use->multiplies, .warning = chosen->warning,
+      *chosen = (wr_chosen){.backend = expected[best].backend,
+                            .multiplies = use->multiplies,
+                            .warning = chosen->warning,
                             .prepare = expected[best].prepare, .multiply = expected[best].multiply,
                             .second = isfinite(times[second]) ? expected[second].backend : NULL,
                             .second_total = times[second]};
@@ -169,7 +174,8 @@ wr_status wr_choice_prepare(wr_choice *choice, wr_csr *A, wr_env *env, const wr_
   completed.measure = choice->measure;
   if (wr_user_cache_path(WR_CALIBRATION_FILE, calibration) == WR_OK) completed.calibration = calibration;
   wr_comm *comm = wr_csr_comm(A);
-  PASS(comm ? prepare_in_parts(comm, A, env, &completed, plan, chosen) : wr_plan_choose(A, env, &completed, plan, chosen));
+  PASS(comm ? prepare_in_parts(comm, A, env, &completed, plan, chosen)
+            : wr_plan_choose(A, env, &completed, plan, chosen));
   wr_choice_free(choice);
   *choice = (wr_choice){.backend = chosen->backend};
   return WR_OK;

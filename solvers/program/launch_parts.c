@@ -22,8 +22,9 @@ wr_status wr_launch_parts(int64_t count, char **argv) {
   char **words = NULL;
   int given = 0, at = 0;
   if (getenv(mark))
-    return wr_fail(WR_EUNAVAILABLE, "mpirun has started this process without telling it of the others: is its MPI the one "
-                                    "that windrow was built with?");
+    return wr_fail(WR_EUNAVAILABLE,
+                   "mpirun has started this process without telling it of the others: is its MPI the one "
+                   "that windrow was built with?");
   ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
   if (length <= 0) return wr_fail(WR_EUNAVAILABLE, "/proc/self/exe does not say which program this is");
   path[length] = '\0';
@@ -37,8 +38,8 @@ wr_status wr_launch_parts(int64_t count, char **argv) {
   for (size_t k = 0; k < sizeof allowed / sizeof *allowed; k++) (void)setenv(allowed[k], "1", 0);
   (void)setenv(mark, "1", 1);
   execvp(words[0], words);
-  status = wr_fail(WR_EUNAVAILABLE, "-g %lld takes mpirun, which does not start (%s): make deps, then make", (long long)count,
-                   strerror(errno));
+  status = wr_fail(WR_EUNAVAILABLE, "-g %lld takes mpirun, which does not start (%s): make deps, then make",
+                   (long long)count, strerror(errno));
   wr_free(words);
   return status;
 }

@@ -248,7 +248,7 @@ wr_status wr_scaling_choose(const wr_csr *A, wr_scale scale, const wr_watch *wat
   *s = (wr_scaling){.done = WR_SCALE_NONE};
   if (scale == WR_SCALE_NONE) return WR_OK;
   profile p = profile_of(A);
-  PASS(join_profile(A, &p));
+  TRY(join_profile(A, &p));
   if (!p.finite || p.largest == 0) return WR_OK;
   s->smallest = p.smallest;
   if (scale == WR_SCALE_AUTO) TRY(choose(A, &p, watch, s));

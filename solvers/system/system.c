@@ -332,8 +332,8 @@ done:
 /* 1 if the device gives what the host does. It rounds to f32 before it scales, which is the same for normal values only.
  * Columns that the preconditioner divides are divided on the host. */
 static int device_serves(const wr_system *s, const wr_env *device) {
-  return device && device->place == WR_CUDA && s->comm == NULL && s->precond == NULL && wr_scaling_is_open(&s->scaling) &&
-         !(device->type == WR_F32 && s->scaling.smallest < (double)FLT_MIN);
+  return device && device->place == WR_CUDA && s->comm == NULL && s->precond == NULL &&
+         wr_scaling_is_open(&s->scaling) && !(device->type == WR_F32 && s->scaling.smallest < (double)FLT_MIN);
 }
 
 wr_status wr_system_upload(wr_system *system, wr_env *device) {

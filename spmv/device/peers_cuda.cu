@@ -141,7 +141,9 @@ typedef struct send_work {
 /* Elements as bits of a record. */
 static __device__ inline uint64_t bits_of(double value) { return (uint64_t)__double_as_longlong(value); }
 static __device__ inline uint64_t bits_of(float value) { return (uint64_t)__float_as_uint(value); }
-static __device__ inline void from_bits(uint64_t bits, double *value) { *value = __longlong_as_double((long long)bits); }
+static __device__ inline void from_bits(uint64_t bits, double *value) {
+  *value = __longlong_as_double((long long)bits);
+}
 static __device__ inline void from_bits(uint64_t bits, float *value) { *value = __uint_as_float((unsigned)bits); }
 
 /* 1 in the last block of a launch that arrives at *count. One thread of each block calls it, behind a __syncthreads. */
@@ -165,7 +167,8 @@ static __device__ inline bool wait_for_room(const parts_view &p, uint32_t exchan
 
 /* Elements go to the other parts, as records of this round where round is not 0. */
 template <class T>
-static __device__ inline void send_elements(const send_work &w, const T *x, int64_t first, int64_t step, uint32_t round) {
+static __device__ inline void send_elements(const send_work &w, const T *x, int64_t first, int64_t step,
+                                            uint32_t round) {
   int64_t total = w.count ? w.part[w.count - 1].end : 0, begin = 0;
   int s = 0;
   for (int64_t k = first; k < total; k += step) {
@@ -188,9 +191,9 @@ static __device__ inline void end_exchange(const parts_view &p, bool late, uint3
 /* A halo of many elements: they go to the others, and behind the last of them a flag; then halo[count] := what has come. All
  * blocks must run at the same time. */
 template <class T>
-__global__ void __launch_bounds__(HALO_THREADS) exchange_halo(WR_KERNEL_PARAMETER parts_view p,
-                                                              WR_KERNEL_PARAMETER send_work w, const T *x, const T *come,
-                                                              T *halo, int64_t count) {
+__global__ void __launch_bounds__(HALO_THREADS)
+    exchange_halo(WR_KERNEL_PARAMETER parts_view p, WR_KERNEL_PARAMETER send_work w, const T *x, const T *come, T *halo,
+                  int64_t count) {
   wr_begin_kernel();
   int t = (int)threadIdx.x;
   int64_t first = blockIdx.x * (int64_t)HALO_THREADS + t, step = gridDim.x * (int64_t)HALO_THREADS;
@@ -205,7 +208,8 @@ __global__ void __launch_bounds__(HALO_THREADS) exchange_halo(WR_KERNEL_PARAMETE
   __syncthreads(); /* the flags are raised before any thread waits */
   uint64_t begin = wr_peer_clock();
   if (!late && p.now->broken == 0 && t < p.size && t != p.rank)
-    late = !wr_peer_wait(p.patience, [&] { return (int32_t)(wr_peer_acquire(&p.box[p.rank]->sent[t]) - exchange) > 0; });
+    late =
+        !wr_peer_wait(p.patience, [&] { return (int32_t)(wr_peer_acquire(&p.box[p.rank]->sent[t]) - exchange) > 0; });
   late = __syncthreads_or(late);
   if (t == 0 && blockIdx.x == 0) count_waiting(p, begin);
   for (int64_t k = first; k < count; k += step) halo[k] = __ldcg(come + k);
@@ -213,13 +217,13 @@ __global__ void __launch_bounds__(HALO_THREADS) exchange_halo(WR_KERNEL_PARAMETE
   if (t == 0) end_exchange(p, late, exchange);
 }
 
-/* A halo of few elements: each travels as a record, and a thread waits for its own, without flags and fences. Of two buffers one
- * is for even exchanges: it is free once the other parts have done the exchange before the last. */
+/* A halo of few elements: each travels as a record, and a thread waits for its own, without flags and fences. Of two buffers
+ * one is for even exchanges: it is free once the other parts have done the exchange before the last. */
 template <class T>
-__global__ void __launch_bounds__(HALO_THREADS) exchange_records(WR_KERNEL_PARAMETER parts_view p,
-                                                                 WR_KERNEL_PARAMETER send_work even,
-                                                                 WR_KERNEL_PARAMETER send_work odd, const T *x,
-                                                                 const wr_peer_record *come, T *halo, int64_t count) {
+__global__ void __launch_bounds__(HALO_THREADS)
+    exchange_records(WR_KERNEL_PARAMETER parts_view p, WR_KERNEL_PARAMETER send_work even,
+                     WR_KERNEL_PARAMETER send_work odd, const T *x, const wr_peer_record *come, T *halo,
+                     int64_t count) {
   wr_begin_kernel();
   int64_t first = blockIdx.x * (int64_t)HALO_THREADS + threadIdx.x, step = gridDim.x * (int64_t)HALO_THREADS;
   uint32_t exchange = p.now->exchange, round = exchange + 1;

@@ -22,7 +22,8 @@ wr_status wr_part_ops_connect(wr_env *env, struct wr_peers **peers);
  * it. */
 void wr_part_ops_inner(const wr_env *env, wr_env *inner);
 
-/* Sums of this part alone, of `reduce`, := those over all parts; then the step, unless the caller is to run it (wr_then_run). */
+/* Sums of this part alone, of `reduce`, := those over all parts; then the step, unless the caller is to run it
+ * (wr_then_run). */
 wr_status wr_part_ops_sum(wr_env *env, const wr_reduction *reduce, int most, const wr_then *then);
 
 /* Where devices exchange: vectors of n elements that are allocated from here on have room for `room` elements behind them, so
