@@ -144,7 +144,8 @@ static wr_status prepare_in_parts(wr_comm *comm, wr_csr *A, wr_env *env, const w
       *chosen = (wr_chosen){.backend = expected[best].backend,
                             .multiplies = use->multiplies,
                             .warning = chosen->warning,
-                            .prepare = expected[best].prepare, .multiply = expected[best].multiply,
+                            .prepare = expected[best].prepare + expected[best].first,
+                            .multiply = expected[best].multiply,
                             .second = isfinite(times[second]) ? expected[second].backend : NULL,
                             .second_total = times[second]};
       snprintf(chosen->line, sizeof chosen->line,

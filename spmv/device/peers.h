@@ -6,8 +6,8 @@
  *
  * A halo: a kernel writes the elements of x that other parts need into a buffer of each of them, as records that say their
  * round or, where they are many, as they are with a flag behind them; then it waits for those of the others and puts them
- * behind the part's own elements of x. A buffer may be written again once it has been emptied: each part says with each sum how many
- * exchanges it has done, and once more before it sends.
+ * behind the part's own elements of x. A buffer may be written again once it has been emptied: each part says with each sum
+ * how many exchanges it has done, and once more before it sends.
  *
  * A part that waits for longer than comm->patience goes on without an answer; it then waits for nothing more, and its next
  * call that waits for the device fails. */
