@@ -118,11 +118,14 @@ static void check_rest(many *m) {
   trial_expect(m->t, guarded_changed(&m->x, 1) == GUARDED_SAME, "%d columns: X has changed", m->s.columns);
 }
 
+/* 1: each apply gives the same bits, also to columns that the core multiplies one by one. */
+static int repeats(const trial *t) { return t->backend->apply_many || wr_plan_get_info(t->plan)->deterministic; }
+
 /* Another apply gives the same bits. */
 static void check_bits(many *m) {
   size_t bytes = (size_t)(m->t->A->nrows * m->ldy) * sizeof *m->start;
   double *first;
-  if (!m->t->backend->apply_many && !wr_plan_get_info(m->t->plan)->deterministic) return;
+  if (!repeats(m->t)) return;
   TRIAL_OK(m->t, wr_alloc(&first, (int64_t)bytes, 1, "results to compare"));
   if (first == NULL) return;
   memcpy(first, guarded_now(&m->y), bytes);
@@ -191,7 +194,7 @@ static void conform_sums(trial *t, follow s) {
     TRY(wr_plan_apply_many(t->plan, &request));
     TRY(ops->download(env, &y, found));
     TRY(ops->download(env, &bank, sums));
-    trial_expect(t, memcmp(plain, found, (size_t)(n * s.ld) * sizeof *found) == 0,
+    trial_expect(t, !repeats(t) || memcmp(plain, found, (size_t)(n * s.ld) * sizeof *found) == 0,
                  "%d columns of %d, sums behind them: Y has other bits", s.columns, s.ld);
     for (int c = 0; c < s.columns; c++) {
       long double dot = 0, square = 0, of_dot = 0, of_square = 0;
