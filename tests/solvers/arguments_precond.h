@@ -36,6 +36,7 @@ static void try_monitor_ends(void) {
   CHECK(wr_monitor_ends(&(wr_monitor){.deadline = 1e-9}) == WR_TIME_LIMIT);
   CHECK(wr_monitor_ends(&(wr_monitor){.deadline = 1e-9, .interrupted = &set}) == WR_INTERRUPTED);
   CHECK(wr_monitor_ends(&(wr_monitor){.deadline = 1e300}) == 0);
+  CHECK(wr_monitor_ends_here(NULL) == 0 && wr_monitor_ends_here(&(wr_monitor){.interrupted = &set}) == WR_INTERRUPTED);
 }
 
 static void try_preconditioner_count(void) { CHECK(wr_preconditioner_count() >= 2); }
@@ -169,7 +170,8 @@ static void try_bicgstab_precondition(void) {
 #define ARGUMENTS_PRECOND                                                                             \
   {"wr_precond_none", try_precond_none}, {"wr_precond_jacobi", try_precond_jacobi},                   \
       {"wr_precond_ilu0", try_precond_ilu0}, {"wr_precond_ilut", try_precond_ilut},                   \
-      {"wr_monitor_ends", try_monitor_ends}, {"wr_monitor_watch", try_monitor_watch},                 \
+      {"wr_monitor_ends", try_monitor_ends}, {"wr_monitor_ends_here", try_monitor_ends},              \
+      {"wr_monitor_watch", try_monitor_watch},                                                        \
       {"wr_preconditioner_count", try_preconditioner_count},                                          \
       {"wr_preconditioner_at", try_preconditioner_at},                                                \
       {"wr_preconditioner_find", try_preconditioner_find}, {"wr_precond_create", try_precond_create}, \
