@@ -30,7 +30,7 @@ static_assert((int)WR_FUSED_REDUCTIONS < (int)RECORDS, "room for all sums of an 
 
 /* Memory of a card that the others write. Part r writes what is at [r]. Exchanges of halos are counted over all halos. */
 typedef struct mailbox {
-  wr_peer_record sums[2][WR_MOST_PEERS][RECORDS]; /* of even and odd rounds: nothing is overwritten before all have read it */
+  wr_record sums[2][WR_MOST_PEERS][RECORDS]; /* of even and odd rounds: nothing is overwritten before all have read it */
   uint32_t sent[WR_MOST_PEERS];                   /* exchanges that part r has sent its elements of              */
   uint32_t done[WR_MOST_PEERS];                   /* exchanges whose elements part r needs no more               */
 } mailbox;
@@ -63,11 +63,9 @@ typedef struct parts_view {
 struct wr_peers {
   wr_comm *comm;
   int device;
-  mailbox *own;
   parts_view view;
-  report *told;
   unsigned long long waited; /* of now->waited, what comm->waited has */
-  const unsigned *stop;      /* of the loop that is recorded, or NULL  */
+  const unsigned *stop;      /* of the loop that is recorded           */
 };
 
 /* ---- Kernels ---- */
@@ -102,10 +100,10 @@ __global__ void __launch_bounds__(SUM_THREADS)
   uint64_t bits = 0, begin = wr_peer_clock();
   if (mine && k < w.count) bits = (uint64_t)__double_as_longlong(*w.sum[k]);
   if (mine && k == CONTROL) bits = (uint64_t)p.now->exchange << 32 | (w.stop ? *(const volatile unsigned *)w.stop : 0);
-  if (mine) wr_peer_post(&p.box[r]->sums[round % 2][p.rank][k], bits, round);
+  if (mine) wr_record_post<true>(&p.box[r]->sums[round % 2][p.rank][k], bits, round);
   __syncthreads();
   if (mine)
-    late = !wr_peer_wait(p.patience, [&] { return wr_peer_read(&p.box[p.rank]->sums[round % 2][r][k], round, &bits); });
+    late = !wr_peer_wait(p.patience, [&] { return wr_record_read<true>(&p.box[p.rank]->sums[round % 2][r][k], round, &bits); });
   if (mine && k == CONTROL) stops[r] = (unsigned)bits, p.now->done[r] = (uint32_t)(bits >> 32);
   if (mine && k < w.count) value[t] = __longlong_as_double((long long)bits);
   late = __syncthreads_or(late);
@@ -129,8 +127,8 @@ __global__ void __launch_bounds__(SUM_THREADS)
 typedef struct stretch {
   void *to;
   const int32_t *list;
-  int64_t end; /* the elements of all stretches up to this one            */
-  int stays;   /* 1: `to` is this part's own x, of elements, never records */
+  int64_t end; /* the elements of all stretches up to this one                                           */
+  int64_t odd; /* records of another part: so many further in odd exchanges. -1: elements, not records */
 } stretch;
 
 typedef struct send_work {
@@ -165,20 +163,20 @@ static __device__ inline bool wait_for_room(const parts_view &p, uint32_t exchan
   return !__syncthreads_or(late);
 }
 
-/* Elements go to the other parts, as records of this round where round is not 0. */
+/* Elements go where they belong, to other parts perhaps as records of the round behind this exchange. */
 template <class T>
 static __device__ inline void send_elements(const send_work &w, const T *x, int64_t first, int64_t step,
-                                            uint32_t round) {
+                                            uint32_t exchange) {
   int64_t total = w.count ? w.part[w.count - 1].end : 0, begin = 0;
   int s = 0;
   for (int64_t k = first; k < total; k += step) {
     while (k >= w.part[s].end) begin = w.part[s++].end;
     const stretch &part = w.part[s];
     T value = x[part.list ? part.list[k - begin] : k - begin];
-    if (round != 0 && !part.stays)
-      wr_peer_post((wr_peer_record *)part.to + k - begin, bits_of(value), round);
-    else
+    if (part.odd < 0)
       ((T *)part.to)[k - begin] = value;
+    else
+      wr_record_post<true>((wr_record *)part.to + exchange % 2 * part.odd + k - begin, bits_of(value), exchange + 1);
   }
 }
 
@@ -199,7 +197,7 @@ __global__ void __launch_bounds__(HALO_THREADS)
   int64_t first = blockIdx.x * (int64_t)HALO_THREADS + t, step = gridDim.x * (int64_t)HALO_THREADS;
   uint32_t exchange = p.now->exchange;
   bool late = !wait_for_room(p, exchange, exchange);
-  if (!late) send_elements(w, x, first, step, 0);
+  if (!late) send_elements(w, x, first, step, exchange);
   __syncthreads();
   if (t == 0) __threadfence_system(); /* what the block has written is with the others before their flags are */
   if (t == 0 && is_last(&p.now->sent))
@@ -221,20 +219,19 @@ __global__ void __launch_bounds__(HALO_THREADS)
  * one is for even exchanges: it is free once the other parts have done the exchange before the last. */
 template <class T>
 __global__ void __launch_bounds__(HALO_THREADS)
-    exchange_records(WR_KERNEL_PARAMETER parts_view p, WR_KERNEL_PARAMETER send_work even,
-                     WR_KERNEL_PARAMETER send_work odd, const T *x, const wr_peer_record *come, T *halo,
-                     int64_t count) {
+    exchange_records(WR_KERNEL_PARAMETER parts_view p, WR_KERNEL_PARAMETER send_work w, const T *x,
+                     const wr_record *come, T *halo, int64_t count) {
   wr_begin_kernel();
   int64_t first = blockIdx.x * (int64_t)HALO_THREADS + threadIdx.x, step = gridDim.x * (int64_t)HALO_THREADS;
-  uint32_t exchange = p.now->exchange, round = exchange + 1;
+  uint32_t exchange = p.now->exchange;
   bool late = !wait_for_room(p, exchange, exchange - 1);
-  if (!late) send_elements(exchange % 2 ? odd : even, x, first, step, round);
+  if (!late) send_elements(w, x, first, step, exchange);
   __syncthreads();
   uint64_t begin = wr_peer_clock();
-  const wr_peer_record *records = come + exchange % 2 * count;
+  const wr_record *records = come + exchange % 2 * count;
   for (int64_t k = first; k < count && !late && p.now->broken == 0; k += step) {
     uint64_t bits = 0;
-    late = !wr_peer_wait(p.patience, [&] { return wr_peer_read(&records[k], round, &bits); });
+    late = !wr_peer_wait(p.patience, [&] { return wr_record_read<true>(&records[k], exchange + 1, &bits); });
     from_bits(bits, &halo[k]);
   }
   late = __syncthreads_or(late);
@@ -309,10 +306,10 @@ static wr_status open_parts(wr_env *env, wr_peers *peers) {
   wr_status status = wr_device_alloc_shared(env, &peers->view.now, 1, sizeof *peers->view.now, "exchanges of parts");
   if (status == WR_OK)
     status = WR_CUDA(cudaMemsetAsync(peers->view.now, 0, sizeof *peers->view.now, (cudaStream_t)env->stream));
-  if (status == WR_OK) status = wr_pinned_alloc(&peers->told, sizeof *peers->told, "exchanges of parts");
+  if (status == WR_OK) status = wr_pinned_alloc(&peers->view.told, sizeof *peers->view.told, "exchanges of parts");
   PASS(wr_comm_agree(comm, status));
-  peers->told->broken = 0;
-  peers->view.rank = comm->rank, peers->view.size = comm->size, peers->view.told = peers->told;
+  peers->view.told->broken = 0;
+  peers->view.rank = comm->rank, peers->view.size = comm->size;
   peers->view.patience = (uint64_t)(comm->patience * 1e9);
   status = share(peers, env, sizeof(mailbox), "exchanges of parts", boxes);
   for (int r = 0; r < comm->size; r++) peers->view.box[r] = (mailbox *)boxes[r];
@@ -340,7 +337,7 @@ extern "C" void wr_peers_close(wr_peers *peers) {
   for (int r = 0; r < peers->comm->size; r++) boxes[r] = peers->view.box[r];
   unshare(peers, boxes);
   wr_device_free_shared(peers->device, peers->view.now);
-  wr_pinned_free(peers->told);
+  wr_pinned_free(peers->view.told);
   wr_free(peers);
 }
 
@@ -357,7 +354,7 @@ extern "C" wr_status wr_peers_sum(wr_peers *peers, wr_env *env, const wr_reducti
     reduce[k].into.bank->writes++;
   }
   if (when.bank) w.when = (const double *)when.bank->data + when.index;
-  w.stop = peers->stop && ((wr_cuda_state *)env->state)->go.stop ? peers->stop : NULL;
+  if (((wr_cuda_state *)env->state)->go.stop) w.stop = peers->stop; /* while a loop is recorded */
   int runs_step = w.count > 0 && then->step && then->step->bit;
   if (runs_step) {
     PASS(wr_step_check(env, then));
@@ -383,7 +380,7 @@ extern "C" wr_status wr_peers_loop_open(wr_peers *peers, wr_env *env, const wr_v
 
 extern "C" wr_status wr_peers_check(wr_peers *peers) {
   wr_comm *comm = peers->comm;
-  if (peers->told->broken == 0) return WR_OK;
+  if (peers->view.told->broken == 0) return WR_OK;
   PASS(wr_error_raise(&comm->broken));
   return wr_error_keep(&comm->broken,
                        wr_fail(WR_EDEVICE,
@@ -392,7 +389,6 @@ extern "C" wr_status wr_peers_check(wr_peers *peers) {
                                comm->rank + 1, comm->size, comm->patience));
 }
 
-/* Through the side of the device that needs no kernel; the stream of env may be busy. */
 extern "C" wr_status wr_peers_count_waiting(wr_peers *peers, wr_env *env) {
   unsigned long long waited = 0;
   PASS(wr_cuda_enter(env));
@@ -450,7 +446,7 @@ extern "C" wr_status wr_peer_halo_open(wr_peers *peers, wr_env *env, const wr_ha
   TRY(wr_comm_agree(peers->comm, status));
   h->peers = peers, h->halo = halo;
   TRY(find_places(h));
-  bytes = h->uses_records ? 2 * halo->count * (int64_t)sizeof(wr_peer_record) : halo->count * size;
+  bytes = h->uses_records ? 2 * halo->count * (int64_t)sizeof(wr_record) : halo->count * size;
   TRY(share(peers, env, bytes > 0 ? bytes : 1, "the halo", h->come));
   *out = h, h = NULL;
 done:
@@ -467,33 +463,30 @@ extern "C" void wr_peer_halo_close(wr_peer_halo *h) {
   wr_free(h);
 }
 
-static void add_stretch(send_work *w, void *to, const int32_t *list, int64_t count, int stays) {
+static void add_stretch(send_work *w, void *to, const int32_t *list, int64_t count, int64_t odd) {
   if (count <= 0) return;
   int64_t before = w->count ? w->part[w->count - 1].end : 0;
-  w->part[w->count++] = {to, list, before + count, stays};
+  w->part[w->count++] = {to, list, before + count, odd};
 }
 
-/* parity: of the exchange, where records are used. */
-static send_work plan_send(const wr_peer_halo *h, const wr_vec *x, const wr_vec *wide, int parity) {
+static send_work plan_send(const wr_peer_halo *h, const wr_vec *x, const wr_vec *wide) {
   const wr_halo *halo = h->halo;
-  int64_t size = h->uses_records ? (int64_t)sizeof(wr_peer_record) : wr_type_bytes(x->type);
+  int64_t size = h->uses_records ? (int64_t)sizeof(wr_record) : wr_type_bytes(x->type);
   send_work w = {};
   for (int r = 0; r < h->peers->comm->size; r++) {
-    char *to = (char *)h->come[r] + (parity * h->counts[r] + h->at[r]) * size;
     if (r == h->peers->comm->rank) continue;
-    if (halo->whole)
-      add_stretch(&w, to, NULL, halo->own, 0);
-    else
-      add_stretch(&w, to, h->send + halo->to[r], halo->to[r + 1] - halo->to[r], 0);
+    const int32_t *list = halo->whole ? NULL : h->send + halo->to[r];
+    int64_t count = halo->whole ? halo->own : halo->to[r + 1] - halo->to[r];
+    add_stretch(&w, (char *)h->come[r] + h->at[r] * size, list, count, h->uses_records ? h->counts[r] : -1);
   }
-  if (wide->data != x->data) add_stretch(&w, wide->data, NULL, halo->own, 1);
+  if (wide->data != x->data) add_stretch(&w, wide->data, NULL, halo->own, -1);
   return w;
 }
 
 template <class T>
 static wr_status exchange(wr_peer_halo *h, wr_env *env, const wr_vec *x, const wr_vec *wide) {
   const parts_view &view = h->peers->view;
-  const send_work w = plan_send(h, x, wide, 0);
+  const send_work w = plan_send(h, x, wide);
   const T *from = (const T *)x->data;
   T *halo = (T *)wide->data + h->halo->own;
   void *come = h->come[view.rank];
@@ -505,8 +498,8 @@ static wr_status exchange(wr_peer_halo *h, wr_env *env, const wr_vec *x, const w
   unsigned grid = wr_cuda_grid(env, ((sends > count ? sends : count) + HALO_THREADS - 1) / HALO_THREADS, HALO_BLOCKS);
 #endif
   if (h->uses_records)
-    return WR_LAUNCH_EARLY(env, (exchange_records<T>), grid, HALO_THREADS, 0, view, w, plan_send(h, x, wide, 1), from,
-                           (const wr_peer_record *)come, halo, count);
+    return WR_LAUNCH_EARLY(env, (exchange_records<T>), grid, HALO_THREADS, 0, view, w, from, (const wr_record *)come,
+                           halo, count);
   return WR_LAUNCH_EARLY(env, (exchange_halo<T>), grid, HALO_THREADS, 0, view, w, from, (const T *)come, halo, count);
 }
 

@@ -25,7 +25,7 @@ struct wr_resident {
   int64_t longest;        /* length of the longest vector                        */
   int joined;             /* 1: all products are joined (resident.cuh)           */
   void *on_device;        /* the steps, on the device, with wr_narrow unless wide */
-  wr_meet_record *records; /* of loop_args           */
+  wr_record *records; /* of loop_args           */
   size_t shared;          /* dynamic shared memory that a block may have         */
   unsigned most, blocks;
 };

@@ -22,7 +22,7 @@ struct sums_to {
 
 /* By a warp: the sum of the numbers that all blocks have posted, once they are there, added in an order that depends on the
  * number of blocks alone. No lane leaves a loop before the others: shuffles of diverged lanes take ten times as long. */
-__device__ inline double collect(const wr_meet_record *records, unsigned round) {
+__device__ inline double collect(const wr_record *records, unsigned round) {
   constexpr int AT_ONCE = 5; /* loads in flight: 132 blocks (H200) are read at once */
   int lane = threadIdx.x % WR_WARP, blocks = (int)gridDim.x;
   double total = 0;
@@ -52,7 +52,7 @@ __device__ inline void sum_over_grid(const loop_args<T, ROOM> &loop, block_state
   constexpr int MOST = ROOM::SUMS, WARPS = THREADS / WR_WARP;
   static_assert(MOST < WARPS, "a warp for each sum and one more");
   int lane = threadIdx.x % WR_WARP, warp = threadIdx.x / WR_WARP, blocks = (int)gridDim.x;
-  wr_meet_record *records = loop.records + (int64_t)(++b.round % 2) * (MOST + 1) * blocks;
+  wr_record *records = loop.records + (int64_t)(++b.round % 2) * (MOST + 1) * blocks;
 #pragma unroll
   for (int r = 0; r < MOST; r++)
     if (r < s.count) b.x[r * THREADS + (int)threadIdx.x] = sum[r]; /* by now no thread reads x */
@@ -70,7 +70,7 @@ __device__ inline void sum_over_grid(const loop_args<T, ROOM> &loop, block_state
     if (lane == 0 && s.count) b.bank[s.into[warp] - loop.bank] = total;
   } else if (warp == MOST && lane == 0) {
     double stop;
-    wr_meet_record *record = &records[MOST * blocks];
+    wr_record *record = &records[MOST * blocks];
     if (blockIdx.x == 0) wr_meet_post(record, (double)*(const volatile unsigned *)loop.stop, b.round);
     wr_spin_busily([&] { return wr_meet_read(record, b.round, &stop); });
     *b.stop = stop != 0;

@@ -19,7 +19,7 @@ struct loop_args {
   const wr_resident_step<T, ROOM> *steps;
   int count, nbank;
   double *bank;     /* [nbank] */
-  wr_meet_record *records; /* [2][SUMS + 1][blocks]: sums of each block; barriers alternate between the two. Behind */
+  wr_record *records; /* [2][SUMS + 1][blocks]: sums of each block; barriers alternate between the two. Behind */
                            /* them *stop as read by the first block, so that all blocks use the same value          */
   const unsigned *stop;
   const wr_share *shares; /* [blocks]; NULL: the loop has no products  */
