@@ -90,16 +90,20 @@ static wr_status step(wr_iteration *it) {
   return status;
 }
 
-/* Requests iterations one by one up to and including the next check. The log is not needed then. */
-static wr_status go_by_host(wr_iteration *it, double *scalars) {
+/* Requests iterations one by one up to and including the next check. */
+static wr_status go_to_check(wr_iteration *it, double *scalars) {
   int64_t left = (int64_t)(scalars[it->at.last] - scalars[it->at.rounds]);
   do { PASS(step(it)); } while (it->since < it->every && --left > 0);
   it->since = 0;
   PASS(it->env->ops->download(it->env, it->bank, scalars));
-  PASS(wr_plan_time_collect(it->plan));
-  PASS(add_to_history(it, scalars[it->at.steps], scalars[it->at.measure]));
   show(it, scalars);
-  return WR_OK;
+  return wr_plan_time_collect(it->plan);
+}
+
+/* The log is not needed then. */
+static wr_status go_by_host(wr_iteration *it, double *scalars) {
+  PASS(go_to_check(it, scalars));
+  return add_to_history(it, scalars[it->at.steps], scalars[it->at.measure]);
 }
 
 /* The phase of a recorded loop's first iteration. Where parts have several iterations it is that after as many, which the host
@@ -256,12 +260,7 @@ static int asks_first(const wr_iteration *it) {
 
 /* As go_by_host, of iterations that are in the log, as those of a loop behind them will be. */
 static wr_status ask_first(wr_iteration *it, double *scalars) {
-  int64_t left = (int64_t)(scalars[it->at.last] - scalars[it->at.rounds]);
-  do { PASS(step(it)); } while (it->since < it->every && --left > 0);
-  it->since = 0;
-  PASS(it->env->ops->download(it->env, it->bank, scalars));
-  PASS(wr_plan_time_collect(it->plan));
-  show(it, scalars);
+  PASS(go_to_check(it, scalars));
   int goes_on = scalars[it->at.stop] == 0 && fits(it, scalars) && asks_first(it);
   return goes_on ? WR_OK : take_log(it, scalars);
 }

@@ -83,12 +83,14 @@ static void raise_bits(uint64_t *element, uint64_t bits) {
   while (bits > found && !__atomic_compare_exchange_n(element, &found, bits, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
 }
 
-/* *spread := binary digits by which values[n], those other than 0, differ at most in all parts. */
-static wr_status spread_of(wr_comm *comm, const double *values, int64_t n, int *spread) {
+/* *spread := binary digits by which the values of these bits, those other than 0, differ at most in all parts. */
+static wr_status spread_of(wr_comm *comm, const uint64_t *bits, int64_t n, int *spread) {
   int least = INT16_MAX, most = INT16_MIN, exponent;
   for (int64_t i = 0; i < n; i++) {
-    if (values[i] == 0) continue;
-    frexp(values[i], &exponent);
+    double value;
+    if (bits[i] == 0) continue;
+    memcpy(&value, &bits[i], sizeof value);
+    frexp(value, &exponent);
     least = exponent < least ? exponent : least;
     most = exponent > most ? exponent : most;
   }
@@ -98,10 +100,23 @@ static wr_status spread_of(wr_comm *comm, const double *values, int64_t n, int *
   return WR_OK;
 }
 
+/* bits[ncols] of a part := the largest over all parts. */
+static wr_status join_bits(const wr_csr *A, uint64_t *bits) {
+  wr_status status;
+  double *numbers = NULL;
+  size_t bytes = (size_t)A->ncols * sizeof *bits;
+  TRY(wr_comm_agree(wr_csr_comm(A), wr_alloc(&numbers, A->ncols, sizeof *numbers, "the columns of all parts")));
+  memcpy(numbers, bits, bytes);
+  TRY(wr_halo_max(A, numbers));
+  memcpy(bits, numbers, bytes);
+done:
+  wr_free(numbers);
+  return status;
+}
+
 wr_status wr_exponent_spread(const wr_csr *A, int *rows, int *columns) {
   wr_status status;
   uint64_t *most = NULL;
-  double *values;
   WR_NEED_HOST(A);
   WR_NEED(rows);
   WR_NEED(columns);
@@ -115,15 +130,9 @@ wr_status wr_exponent_spread(const wr_csr *A, int *rows, int *columns) {
       most[i] = bits > most[i] ? bits : most[i];
       raise_bits(&most[A->nrows + A->col[k]], bits);
     }
-  values = (double *)most; /* bits of doubles, in place */
-  for (int64_t i = 0; i < A->nrows + A->ncols; i++) {
-    double value;
-    memcpy(&value, &most[i], sizeof value);
-    memcpy(&values[i], &value, sizeof value);
-  }
-  if (A->halo) TRY(wr_halo_max(A, values + A->nrows));
-  TRY(spread_of(comm, values, A->nrows, rows));
-  TRY(spread_of(comm, values + A->nrows, A->ncols, columns));
+  if (A->halo) TRY(join_bits(A, most + A->nrows));
+  TRY(spread_of(comm, most, A->nrows, rows));
+  TRY(spread_of(comm, most + A->nrows, A->ncols, columns));
 done:
   wr_free(most);
   return status;

@@ -23,12 +23,15 @@ wr_status wr_device_alloc_zeroed(wr_env *env, void *block, int64_t count, size_t
 /* Ordered by env's stream. Also takes NULL. */
 void wr_device_free(wr_env *env, void *block);
 
-/* The same for a block that other envs of the device use, too, or that outlives env. free waits for the device. */
+/* Allocation and release of a block that other envs of the device use, too, or that outlives env. free waits for the device. */
 wr_status wr_device_alloc_shared(wr_env *env, void *block, int64_t count, size_t size, const char *what);
 void wr_device_free_shared(int device, void *block);
 
 /* Blocks of this process that were allocated and not freed yet. */
 int64_t wr_device_blocks(void);
+
+/* Bytes of a block of env's, as many as were asked for or more; 0: `block` is the begin of none. */
+int64_t wr_device_block_bytes(const wr_env *env, const void *block);
 
 /* Size in bytes of a block of count elements, padding included. */
 int64_t wr_device_bytes(int64_t count, size_t size);

@@ -84,13 +84,25 @@ static wr_block *oldest_excess(const wr_cuda_state *state) {
   return spare > MOST_SPARE ? oldest : NULL;
 }
 
+/* The place of a block in the list; nblocks: it is not there. */
+static int find_block(const wr_cuda_state *state, const void *block) {
+  int k = 0;
+  while (k < state->nblocks && state->blocks[k].at != block) k++;
+  return k;
+}
+
+extern "C" int64_t wr_device_block_bytes(const wr_env *env, const void *block) {
+  const wr_cuda_state *state = (const wr_cuda_state *)env->state;
+  int k = find_block(state, block);
+  return k < state->nblocks && state->blocks[k].freed == 0 ? state->blocks[k].bytes : 0;
+}
+
 /* With testing->poison no block is kept, so that memory checkers find reads of freed blocks and beyond a block's end. */
 void wr_device_free(wr_env *env, void *block) {
   wr_cuda_state *state = state_of(env);
   if (block == NULL || state == NULL) return;
   if (cudaSetDevice(env->device) != cudaSuccess) (void)cudaGetLastError();
-  int k = 0;
-  while (k < state->nblocks && state->blocks[k].at != block) k++;
+  int k = find_block(state, block);
   if (k == state->nblocks) return;
   if ((env->testing && env->testing->poison) || state->blocks[k].bytes > MOST_SPARE) {
     drop(state, &state->blocks[k]);

@@ -37,6 +37,8 @@ void wr_device_free(wr_env *env, void *block) {} /* nothing was allocated */
 
 int64_t wr_device_blocks(void) { return 0; }
 
+int64_t wr_device_block_bytes(const wr_env *env, const void *block) { return 0; }
+
 wr_status wr_device_upload(wr_env *env, void *to, const void *from, int64_t count, wr_conversion how) { return fail(); }
 
 wr_status wr_device_download(wr_env *env, void *to, const void *from, int64_t count, wr_conversion how) {

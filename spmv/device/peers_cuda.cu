@@ -103,7 +103,8 @@ __global__ void __launch_bounds__(SUM_THREADS)
   if (mine) wr_record_post<true>(&p.box[r]->sums[round % 2][p.rank][k], bits, round);
   __syncthreads();
   if (mine)
-    late = !wr_peer_wait(p.patience, [&] { return wr_record_read<true>(&p.box[p.rank]->sums[round % 2][r][k], round, &bits); });
+    late = !wr_peer_wait(p.patience,
+                         [&] { return wr_record_read<true>(&p.box[p.rank]->sums[round % 2][r][k], round, &bits); });
   if (mine && k == CONTROL) stops[r] = (unsigned)bits, p.now->done[r] = (uint32_t)(bits >> 32);
   if (mine && k < w.count) value[t] = __longlong_as_double((long long)bits);
   late = __syncthreads_or(late);

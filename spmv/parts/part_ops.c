@@ -2,18 +2,11 @@
  * runs after that, as an operation of its own, and no loop runs on a device by itself. */
 #include "spmv/parts/part_ops.h"
 
-#include <string.h>
-
 #include "config/argument.h"
 #include "config/memory.h"
 #include "spmv/device/apply.h"
+#include "spmv/device/device_memory.h"
 #include "spmv/device/peers.h"
-
-/* A vector with room behind it. */
-typedef struct roomy {
-  const void *data;
-  int64_t room;
-} roomy;
 
 /* env->ops points to `ops`, the first member. */
 typedef struct part_ops {
@@ -22,8 +15,6 @@ typedef struct part_ops {
   int asked;       /* 1: whether devices can exchange is known */
   wr_peers *peers; /* NULL: the host exchanges                 */
   int64_t n, room; /* vectors of n elements get so much room   */
-  roomy *list;     /* [count], with space for `space`          */
-  int count, space;
 } part_ops;
 
 static part_ops *own_of(const wr_env *env) { return (part_ops *)(uintptr_t)env->ops; }
@@ -96,32 +87,11 @@ static wr_status recast(wr_env *env, const wr_recast *r) {
   return wr_part_ops_sum(env, &sum, 1, &(wr_then){0});
 }
 
-static wr_status make_space(part_ops *own) {
-  int space = 2 * own->space + 32;
-  roomy *more;
-  if (own->count < own->space) return WR_OK;
-  PASS(wr_alloc(&more, space, sizeof *more, "a list of vectors"));
-  if (own->count) memcpy(more, own->list, (size_t)own->count * sizeof *more);
-  wr_free(own->list);
-  own->list = more, own->space = space;
-  return WR_OK;
-}
-
 static wr_status alloc(wr_env *env, int64_t n, wr_type type, const char *what, wr_vec *v) {
-  part_ops *own = own_of(env);
-  int64_t room = n == own->n ? own->room : 0;
-  if (room > 0) PASS(make_space(own));
-  PASS(inner(env)->alloc(env, n + room, type, what, v));
+  const part_ops *own = own_of(env);
+  PASS(inner(env)->alloc(env, n == own->n ? n + own->room : n, type, what, v));
   v->n = n;
-  if (room > 0) own->list[own->count++] = (roomy){v->data, room};
   return WR_OK;
-}
-
-static void release(wr_env *env, wr_vec *v) {
-  part_ops *own = own_of(env);
-  for (int k = 0; k < own->count; k++)
-    if (v && own->list[k].data == v->data) own->list[k] = own->list[--own->count];
-  inner(env)->release(env, v);
 }
 
 /* What waits for the device learns whether the device has waited in vain. */
@@ -171,7 +141,6 @@ wr_status wr_part_ops_open(wr_env *env, const wr_vecops *of_place) {
 
 void wr_part_ops_close(wr_env *env) {
   wr_peers_close(own_of(env)->peers);
-  wr_free(own_of(env)->list);
   wr_free(own_of(env));
 }
 
@@ -182,7 +151,7 @@ wr_status wr_part_ops_connect(wr_env *env, wr_peers **peers) {
   PASS(wr_peers_open(env, &own->peers));
   own->asked = 1, *peers = own->peers;
   if (own->peers == NULL) return WR_OK;
-  own->ops.download = download, own->ops.wait = wait, own->ops.alloc = alloc, own->ops.release = release;
+  own->ops.download = download, own->ops.wait = wait, own->ops.alloc = alloc;
   if (own->of_place->loop_open == NULL) return WR_OK;
   own->ops.loop_open = loop_open, own->ops.loop_poll = loop_poll;
   own->ops.loop_decide = own->of_place->loop_decide, own->ops.loop_part = own->of_place->loop_part;
@@ -208,8 +177,5 @@ void wr_part_ops_make_room(wr_env *env, int64_t n, int64_t room) {
 }
 
 int64_t wr_part_ops_room(const wr_env *env, const wr_vec *v) {
-  const part_ops *own = own_of(env);
-  for (int k = 0; k < own->count; k++)
-    if (own->list[k].data == v->data) return own->list[k].room;
-  return 0;
+  return wr_device_block_bytes(env, v->data) / wr_type_bytes(v->type) - v->n;
 }

@@ -273,6 +273,48 @@ static void test_ranks(ground *g) {
   wr_csr_free(links);
 }
 
+/* Ranks around a circle of links, which takes a jump to page 0 round: the change falls by the damping in each iteration. */
+static wr_status circle(wr_csr **links, wr_graph *graph) {
+  enum { PAGES = 300 };
+  double *teleport;
+  PASS(wr_csr_create(PAGES, PAGES, PAGES, 0, links));
+  for (int32_t i = 0; i < PAGES; i++) (*links)->col[i] = (i + 1) % PAGES, (*links)->row_ptr[i + 1] = i + 1;
+  PASS(wr_alloc_zeroed(&teleport, PAGES, sizeof *teleport, "a teleport vector"));
+  teleport[0] = 1;
+  return wr_graph_build(*links, 0, teleport, NULL, graph);
+}
+
+/* As without tests the host asks for the first iterations: 64 of them, at the next check. */
+static void test_late(ground *g) {
+  static const int64_t limits[] = {1, 40, 64, 65, 66, 67, 68, 100, 150}, distances[] = {1, 2, 3, 8};
+  wr_csr *links = NULL;
+  wr_graph graph = {0};
+  CHECK_OK(circle(&links, &graph));
+  wr_plan *plan = ground_plan(g, graph.flow);
+  g->testing.late_loops = 1;
+  for (int k = 0; plan && k < 9 * 4; k++) {
+    wr_pagerank_options o = {.damping = 0.99, .tolerance = 1e-9, .iterations = limits[k / 4],
+                             .check_every = distances[k % 4]};
+    ground_case(g, "late, at most %lld iterations, a check every %lld", (long long)o.iterations,
+                (long long)o.check_every);
+    int64_t before = g->testing.recordings;
+    ranks a = rank(g, &graph, plan, o, 0), b = rank(g, &graph, plan, o, 1);
+    CHECK(a.result.outcome == WR_MAX_ITERATIONS && a.result.iterations == o.iterations);
+    CHECK(o.iterations > 64 || (a.result.by == WR_BY_HOST && g->testing.recordings == before));
+    CHECK(o.iterations < 100 || (a.result.by == WR_BY_GRAPH && g->testing.recordings == before + 1));
+    if (wr_plan_get_info(plan)->deterministic) {
+      check_same_history(&a.history, &b.history);
+      CHECK(memcmp(a.scores, b.scores, (size_t)graph.n * sizeof *a.scores) == 0);
+    }
+    free(a.scores), free(a.next), free(b.scores), free(b.next);
+    wr_history_free(&a.history), wr_history_free(&b.history);
+  }
+  g->testing.late_loops = 0;
+  wr_plan_destroy(plan);
+  wr_graph_free(&graph);
+  wr_csr_free(links);
+}
+
 /* The answer is the iterate before the last, and its predecessor is read while the next is made. */
 static void test_chebyshev(ground *g) {
   static const int64_t distances[] = {1, 2, 3, 8};
@@ -306,6 +348,7 @@ static void test_all(ground *g) {
   test_ends(g);
   for (int by_deadline = 0; by_deadline < 2; by_deadline++) test_interrupted(g, by_deadline);
   test_ranks(g);
+  test_late(g);
   test_chebyshev(g);
 }
 
