@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stddef.h>
-#include <string.h>
 
 #include "config/argument.h"
 #include "config/defaults.h"
@@ -70,29 +69,13 @@ static int move(int *exponents, const int *most, int64_t n) {
   return changed;
 }
 
-/* The bits of |value|: doubles that are not negative are in the order of their bits, and bits can be compared and exchanged. */
-static uint64_t bits_of(double value) {
-  uint64_t bits;
-  value = fabs(value);
-  memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-
-static void raise_bits(uint64_t *element, uint64_t bits) {
-  uint64_t found = __atomic_load_n(element, __ATOMIC_RELAXED);
-  while (bits > found && !__atomic_compare_exchange_n(element, &found, bits, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
-}
-
-/* *spread := binary digits by which the values of these bits, those other than 0, differ at most in all parts. */
-static wr_status spread_of(wr_comm *comm, const uint64_t *bits, int64_t n, int *spread) {
-  int least = INT16_MAX, most = INT16_MIN, exponent;
+/* *spread := binary digits by which values with these exponents differ at most in all parts. */
+static wr_status spread_of(wr_comm *comm, const int *exponents, int64_t n, int *spread) {
+  int least = INT16_MAX, most = INT16_MIN;
   for (int64_t i = 0; i < n; i++) {
-    double value;
-    if (bits[i] == 0) continue;
-    memcpy(&value, &bits[i], sizeof value);
-    frexp(value, &exponent);
-    least = exponent < least ? exponent : least;
-    most = exponent > most ? exponent : most;
+    if (exponents[i] == WR_NO_EXPONENT) continue;
+    least = exponents[i] < least ? exponents[i] : least;
+    most = exponents[i] > most ? exponents[i] : most;
   }
   int64_t ends[] = {-least, most};
   PASS(wr_comm_max_counts(comm, ends, 2));
@@ -100,37 +83,26 @@ static wr_status spread_of(wr_comm *comm, const uint64_t *bits, int64_t n, int *
   return WR_OK;
 }
 
-/* bits[ncols] of a part := the largest over all parts. */
-static wr_status join_bits(const wr_csr *A, uint64_t *bits) {
-  wr_status status;
-  double *numbers = NULL;
-  size_t bytes = (size_t)A->ncols * sizeof *bits;
-  TRY(wr_comm_agree(wr_csr_comm(A), wr_alloc(&numbers, A->ncols, sizeof *numbers, "the columns of all parts")));
-  memcpy(numbers, bits, bytes);
-  TRY(wr_halo_max(A, numbers));
-  memcpy(bits, numbers, bytes);
-done:
-  wr_free(numbers);
-  return status;
-}
-
 wr_status wr_exponent_spread(const wr_csr *A, int *rows, int *columns) {
   wr_status status;
-  uint64_t *most = NULL;
+  int *most = NULL;
   WR_NEED_HOST(A);
   WR_NEED(rows);
   WR_NEED(columns);
   wr_comm *comm = wr_csr_comm(A);
-  status = wr_alloc_zeroed(&most, A->nrows + A->ncols, sizeof *most, "the largest elements of rows and columns");
+  status = wr_alloc(&most, A->nrows + A->ncols, sizeof *most, "the largest elements of rows and columns");
   TRY(wr_comm_agree(comm, status));
+  for (int64_t i = 0; i < A->nrows + A->ncols; i++) most[i] = WR_NO_EXPONENT;
 #pragma omp parallel for schedule(guided) if (A->nnz > 1 << 18)
   for (int64_t i = 0; i < A->nrows; i++)
     for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
-      uint64_t bits = bits_of(A->val ? A->val[k] : 1);
-      most[i] = bits > most[i] ? bits : most[i];
-      raise_bits(&most[A->nrows + A->col[k]], bits);
+      int exponent;
+      if (A->val && A->val[k] == 0) continue;
+      frexp(A->val ? A->val[k] : 1, &exponent);
+      most[i] = exponent > most[i] ? exponent : most[i];
+      raise_to(&most[A->nrows + A->col[k]], exponent);
     }
-  if (A->halo) TRY(join_bits(A, most + A->nrows));
+  TRY(join_columns(A, most + A->nrows));
   TRY(spread_of(comm, most, A->nrows, rows));
   TRY(spread_of(comm, most + A->nrows, A->ncols, columns));
 done:
