@@ -1,8 +1,9 @@
 /* Memory that another card writes while a kernel of this one reads it. Cards of one host reach each other's memory (peer
  * access), also where they belong to different processes (CUDA IPC).
  *
- * Records (record.cuh) need no fence: two H200 of a host, or two H100, hand each other one in 0.62 us, where a flag with release
- * and acquire takes 2.2 us (measured 2026-11-25). Flags are for elements of x that are too many to travel in twice their bytes.
+ * Records (record.cuh) need no fence: two H200 of a host, or two H100, hand each other one in 0.62 us, where a flag with
+ * release and acquire takes 2.2 us (measured 2026-11-25). Flags are for elements of x that are too many to travel in twice
+ * their bytes.
  *
  * The card that is waited for may have failed, so every wait has an end. */
 #ifndef WR_PEER_CUH

@@ -1,6 +1,6 @@
-/* Records: 8 bytes and the round that they are of, which one thread hands to another through memory. A record is written and read
- * as two halves of 8 bytes, each of which says the round, so a thread that has read a record of its round has what it holds. The
- * memory is zeroed before the first round, which is 1. */
+/* Records: 8 bytes and the round that they are of, which one thread hands to another through memory. A record is written and
+ * read as two halves of 8 bytes, each of which says the round, so a thread that has read a record of its round has what it
+ * holds. The memory is zeroed before the first round, which is 1. */
 #ifndef WR_RECORD_CUH
 #define WR_RECORD_CUH
 
