@@ -28,6 +28,7 @@ endif
 #: ZSTD=0, XZ=0     build without libzstd, without liblzma although they are there; .zst, .xz files are refused
 #: XXHASH=0         builds without xxhash.h although it is there; windrow's own XXH3 checks saved matrices
 #: KLU=0            builds without KLU although it is there; --fallback direct is refused
+#: METIS=0          builds without METIS although it is there; mpirun's --partition metis is refused
 #: MPI=0            builds without MPI although it is there; a program started by mpirun is refused
 #: SHIM=0           leaves out the tests that run kernels on the CPU
 #: JOBS=N           tests run side by side (2)
@@ -73,14 +74,14 @@ all: programs mpi-programs libraries
 
 ifneq ($(filter-out check-asan check-tsan check-deps fuzz deb wheel format lint longest deps new-backend uninstall clean help,$(or $(MAKECMDGOALS),all)),)
 include $(BUILD)/found.mk
-ifneq ($(ASKED)$(LOOK_AGAIN),$(CC)|$(MARCH)|$(CUDA)|$(CUDA_ARCH)|$(CUDA_HOME)|$(ZLIB)|$(KLU)|$(ZSTD)|$(XZ)|$(XXHASH)|$(MPI))
+ifneq ($(ASKED)$(LOOK_AGAIN),$(CC)|$(MARCH)|$(CUDA)|$(CUDA_ARCH)|$(CUDA_HOME)|$(ZLIB)|$(KLU)|$(ZSTD)|$(XZ)|$(XXHASH)|$(METIS)|$(MPI))
 $(BUILD)/found.mk: FORCE
 endif
 endif
 
 $(BUILD)/found.mk: tools/find_tools.sh
 	@CC='$(CC)' MARCH='$(MARCH)' CUDA='$(CUDA)' CUDA_ARCH='$(CUDA_ARCH)' CUDA_HOME='$(CUDA_HOME)' \
-	  ZLIB='$(ZLIB)' KLU='$(KLU)' ZSTD='$(ZSTD)' XZ='$(XZ)' XXHASH='$(XXHASH)' MPI='$(MPI)' sh tools/find_tools.sh $@
+	  ZLIB='$(ZLIB)' KLU='$(KLU)' ZSTD='$(ZSTD)' XZ='$(XZ)' XXHASH='$(XXHASH)' METIS='$(METIS)' MPI='$(MPI)' sh tools/find_tools.sh $@
 
 # --- Sources --------------------------------------------------------------------------------------------------------------
 
@@ -99,7 +100,7 @@ MAINS := $(filter solvers/program/%_main.c,$(SOURCES))
 PROGRAMS := $(MAINS:solvers/program/%_main.c=$(BUILD)/%)
 # A program alone, and NAME-mpi, which it becomes where mpirun starts it (solvers/program/comm_mpi.h).
 COMM_ALONE := solvers/program/comm_launch.c
-COMM_MPI := solvers/program/comm_mpi.c
+COMM_MPI := solvers/program/comm_mpi.c solvers/program/metis_parts.c
 MPI_PROGRAMS := $(if $(FOUND_MPI_LIBRARIES),$(PROGRAMS:%=%-mpi))
 
 TEST_ROOMS := config io data spmv solvers report api program conformance
@@ -146,7 +147,7 @@ SIMT_OBJECTS := $(call simt_objects_of,$(SIMT_SOURCES)) \
 
 DEFINES = $(if $(FOUND_CUDA),-DWR_HAVE_CUDA -DWR_HAVE_CUSPARSE) $(if $(FOUND_ZLIB),-DWR_HAVE_ZLIB) \
   $(if $(FOUND_KLU),-DWR_HAVE_KLU) $(if $(FOUND_ZSTD),-DWR_HAVE_ZSTD) $(if $(FOUND_XZ),-DWR_HAVE_XZ) \
-  $(if $(FOUND_XXHASH),-DWR_HAVE_XXHASH)
+  $(if $(FOUND_XXHASH),-DWR_HAVE_XXHASH) $(if $(FOUND_METIS),-DWR_HAVE_METIS)
 # Libraries that unpack files.
 UNPACKING = $(if $(FOUND_ZLIB),-lz) $(if $(FOUND_ZSTD),-lzstd) $(if $(FOUND_XZ),-llzma)
 INCLUDES := -I. $(if $(FOUND_CUDA),-isystem $(CUDA_HEADERS)) $(FOUND_MPI)
@@ -222,7 +223,7 @@ $(foreach bench,$(CUDA_BENCHES),$(eval $(call program,$(bench),$(bench:$(BUILD)/
 $(CUDA_BENCHES): private LDLIBS += -lcublas
 
 # The id tells parts of different builds apart.
-$(MPI_PROGRAMS): private LDLIBS += $(FOUND_MPI_LIBRARIES) -Wl,--build-id=sha1
+$(MPI_PROGRAMS): private LDLIBS += $(FOUND_MPI_LIBRARIES) $(FOUND_METIS) -Wl,--build-id=sha1
 
 # The parsers' fuzz targets against libFuzzer, for `make fuzz`. Kernels are no parsers, and clang takes minutes over one of them
 # with all these sanitizers.
@@ -275,7 +276,7 @@ $(foreach main,$(SIMT_KERNEL_MAINS),$(eval $(call simt_program,$(call simt_test,
 
 $(foreach program,$(SIMT_MPI_PROGRAMS),$(eval $(call simt_program,$(program),\
   $(call objects_of,$(program:$(SIMT)/%-mpi=solvers/program/%_main.c) $(COMM_MPI)))))
-$(SIMT_MPI_PROGRAMS): private LDLIBS += $(FOUND_MPI_LIBRARIES) -Wl,--build-id=sha1
+$(SIMT_MPI_PROGRAMS): private LDLIBS += $(FOUND_MPI_LIBRARIES) $(FOUND_METIS) -Wl,--build-id=sha1
 
 .PHONY: simt simt-programs simt-mpi
 simt-programs: $(SIMT_PROGRAMS)

@@ -56,6 +56,7 @@ awk -F'\t' '
     if (name ~ /^(cuda|cusparse|cublas|nvtx|cuda_)/) return file ~ /^spmv\//
     if (name == "zlib.h" || name == "zstd.h" || name == "lzma.h") return file ~ /^io\//
     if (name ~ /(^|\/)(klu|SuiteSparse_config)\.h$/) return file == "solvers/direct/klu_factors.c"
+    if (name == "metis.h") return file == "solvers/program/metis_parts.c"
     if (name == "mpi.h") return file == "solvers/program/comm_mpi.c"
     if (name == "getopt.h") return file ~ /^config\/option/
     return 1

@@ -6,7 +6,7 @@
 set -u
 
 required='gcc g++ make git'
-optional='zlib zstd xz xxhash klu mpi clang sanitizers openmp clang-format pkg-config groff zsh matplotlib numpy scipy'
+optional='zlib zstd xz xxhash klu metis mpi clang sanitizers openmp clang-format pkg-config groff zsh matplotlib numpy scipy'
 
 manager() {
   for tool in apt-get dnf pacman brew; do
@@ -29,6 +29,7 @@ zstd:libzstd-dev:libzstd-devel:zstd:zstd
 xz:liblzma-dev:xz-devel:xz:xz
 xxhash:libxxhash-dev:xxhash-devel:xxhash:xxhash
 klu:libsuitesparse-dev:suitesparse-devel:suitesparse:suite-sparse
+metis:libmetis-dev:metis-devel:metis:metis
 mpi:libopenmpi-dev openmpi-bin:openmpi-devel:openmpi:open-mpi
 clang:clang:clang:clang:llvm
 sanitizers:libclang-rt-dev:compiler-rt:compiler-rt:llvm
@@ -75,6 +76,8 @@ present() { # item
     klu) printf '#if __has_include(<suitesparse/klu.h>)\n#include <suitesparse/klu.h>\n#else\n#include <klu.h>\n#endif\n%s\n' \
       'int main(void) { klu_l_common common; return klu_l_defaults(&common) == 0; }' |
       ${CC:-gcc} -x c - -lklu -o /dev/null 2>/dev/null ;;
+    metis) printf '#include <metis.h>\nint main(void) { return METIS_Free(0) != METIS_OK; }\n' |
+      ${CC:-gcc} -x c - -lmetis -o /dev/null 2>/dev/null ;;
     mpi) command -v mpicc >/dev/null 2>&1 && command -v mpirun >/dev/null 2>&1 ;;
     matplotlib | numpy | scipy) python3 -c "import $1" 2>/dev/null || /usr/bin/python3 -c "import $1" 2>/dev/null ;;
     dpkg-dev) command -v dpkg-shlibdeps >/dev/null 2>&1 ;;
@@ -90,6 +93,7 @@ purpose() { # item
     zstd) echo 'reads zstd files' ;;
     xz) echo 'reads xz files' ;;
     klu) echo 'solves directly with --fallback direct' ;;
+    metis) echo 'parts with few entries between them (--partition metis)' ;;
     mpi) echo 'several processes share a system (mpirun)' ;;
     clang) echo 'second compiler, thread sanitizer' ;;
     sanitizers) echo "clang's sanitizers (make check-tsan)" ;;

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Finds the compiler, OpenMP, zlib, libzstd, liblzma, xxhash.h, KLU, MPI and CUDA and writes what it found as make variables into the file $1,
+# Finds the compiler, OpenMP, zlib, libzstd, liblzma, xxhash.h, KLU, METIS, MPI and CUDA and writes what it found as make variables into the file $1,
 # which is left alone when nothing changed. The report is printed when something did. In the environment: CC, MARCH, CUDA, ZLIB,
-# ZSTD, XZ, XXHASH, KLU and MPI (0: do not look), CUDA_ARCH, CUDA_HOME.
+# ZSTD, XZ, XXHASH, KLU, METIS and MPI (0: do not look), CUDA_ARCH, CUDA_HOME.
 set -u
 out=$1
 here=$(dirname "$0")
@@ -119,6 +119,25 @@ CODE
   fi
 }
 
+# FOUND_METIS has the flags for the linker.
+find_metis() {
+  set_var FOUND_METIS ''
+  if [ "${METIS:-}" = 0 ]; then
+    say METIS 'off (METIS=0): --partition metis will be refused'
+    return
+  fi
+  printf '#include <metis.h>\nint main(void) { return METIS_Free(0) != METIS_OK; }\n' >"$work/try.c"
+  metis='-Wl,--push-state,--as-needed -lmetis -Wl,--pop-state'
+  # shellcheck disable=SC2086
+  if links $metis -lm; then
+    set_var FOUND_METIS "$metis"
+    say METIS 'found: --partition metis'
+  else
+    set_var LOOK_AGAIN 1
+    say METIS "not found, --partition metis will be refused: $(hint metis), or make deps"
+  fi
+}
+
 # FOUND_MPI has the flags for the compiler, and FOUND_MPI_LIBRARIES those for the linker, by mpicc: Open MPI's or MPICH's.
 find_mpi() {
   set_var FOUND_MPI ''
@@ -216,9 +235,10 @@ find_unpacker ZSTD zstd "${ZSTD:-}" -lzstd zstd.h 'ZSTD_versionNumber()' .zst
 find_unpacker XZ xz "${XZ:-}" -llzma lzma.h 'lzma_version_number()' .xz
 find_xxhash
 find_klu
+find_metis
 find_mpi
 find_cuda
-set_var ASKED "$CC|${MARCH:-}|${CUDA:-}|${CUDA_ARCH:-}|${CUDA_HOME:-}|${ZLIB:-}|${KLU:-}|${ZSTD:-}|${XZ:-}|${XXHASH:-}|${MPI:-}"
+set_var ASKED "$CC|${MARCH:-}|${CUDA:-}|${CUDA_ARCH:-}|${CUDA_HOME:-}|${ZLIB:-}|${KLU:-}|${ZSTD:-}|${XZ:-}|${XXHASH:-}|${METIS:-}|${MPI:-}"
 if ! cmp -s "$work/vars" "$out"; then
   mkdir -p "$(dirname "$out")"
   echo "windrow builds into $(dirname "$out") with"

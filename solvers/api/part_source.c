@@ -9,6 +9,7 @@
 #include "io/binary_file.h"
 #include "io/edge_list.h"
 #include "io/file_kind.h"
+#include "io/vector_file.h"
 #include "solvers/api/part_ids.h"
 #include "spmv/parts/part_rows.h"
 #include "spmv/parts/partition.h"
@@ -282,6 +283,52 @@ done:
   return status;
 }
 
+/* ---- which rows a part has, if not a stretch ---- */
+
+/* part[n] := the numbers in the file. */
+static wr_status read_partition(const wr_source_options *o, int64_t n, int32_t *part) {
+  double *numbers = NULL;
+  const wr_vector_need need = {.n = n, .whose = "the matrix's rows", .ids = o->ids && o->ids->count ? o->ids : NULL};
+  PASS(wr_vector_read(o->partition, &need, &numbers));
+  wr_status status = WR_OK;
+  for (int64_t i = 0; i < n && status == WR_OK; i++) {
+    int is_number = numbers[i] >= 0 && numbers[i] < INT32_MAX && numbers[i] == floor(numbers[i]);
+    part[i] = is_number ? (int32_t)numbers[i] : -1;
+    if (!is_number)
+      status = wr_fail(WR_EINPUT, "%s: row %lld has %g, which is no number of a process (0, 1, ...)", o->partition,
+                       (long long)i + 1, numbers[i]);
+  }
+  wr_free(numbers);
+  return status;
+}
+
+/* Gives the rows to the parts as o->partition says, and makes the halo. */
+static wr_status deal_rows(wr_comm *comm, const wr_source_options *o, int64_t *starts, wr_csr **A,
+                           wr_problem_facts *facts) {
+  wr_status status;
+  int64_t n = starts[comm->size];
+  int32_t *part = NULL, *numbers = NULL;
+  int by_metis = strcmp(o->partition, "metis") == 0;
+  if (by_metis && comm->ops->divide == NULL)
+    TRY(wr_fail(WR_EUNAVAILABLE,
+                "--partition metis needs METIS, which this build lacks: install libmetis-dev, then make "
+                "again, or give the parts in a file"));
+  TRY(wr_comm_agree(comm, wr_alloc(&part, n, sizeof *part, "a partition")));
+  TRY(by_metis ? comm->ops->divide(comm, starts, *A, part) : wr_comm_agree(comm, read_partition(o, n, part)));
+  status = wr_part_deal(comm, part, starts, A, &numbers);
+  if (status == WR_EINPUT)
+    status = wr_fail(status, "--partition %s: %s%s", o->partition, wr_status_message(),
+                     by_metis ? "; leave --partition out" : "");
+  TRY(status);
+  TRY(wr_halo_make(comm, starts, NULL, *A));
+  TRY(wr_comm_agree(comm, wr_halo_keep_numbers((*A)->halo, numbers)));
+  wr_source_note(facts, by_metis ? "parts by METIS" : "parts by a file");
+done:
+  wr_free(part);
+  wr_free(numbers);
+  return status;
+}
+
 wr_status wr_part_source_load(const char *name, wr_comm *comm, const wr_source_options *o, int transposed,
                               wr_ledger *ledger, wr_csr **A, wr_problem_facts *facts) {
   wr_status status;
@@ -296,7 +343,7 @@ wr_status wr_part_source_load(const char *name, wr_comm *comm, const wr_source_o
   TRY(wr_comm_agree(comm, status));
   TRY(is_text ? take_text(name, comm, o, transposed, starts, ledger, A, facts)
               : take_rows(name, comm, o, transposed, starts, ledger, A, facts));
-  TRY(wr_halo_make(comm, starts, NULL, *A));
+  TRY(o->partition ? deal_rows(comm, o, starts, A, facts) : wr_halo_make(comm, starts, NULL, *A));
   facts->nrows = facts->ncols = wr_csr_all_rows(*A), facts->nnz = (*A)->halo->nnz_all;
   facts->has_values = (*A)->val != NULL;
   if (o->ids && o->ids->count == 0) *o->ids = (wr_ids){.count = facts->nrows, .first = 1};

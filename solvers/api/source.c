@@ -16,7 +16,7 @@ int wr_source_extent(const char *name, wr_extent *extent) {
   return wr_file_extent(name, &extent->nrows, &extent->nnz);
 }
 
-static void remark(wr_problem_facts *facts, const char *text) {
+void wr_source_note(wr_problem_facts *facts, const char *text) {
   size_t used = strlen(facts->remark);
   snprintf(facts->remark + used, sizeof facts->remark - used, "%s%s", used > 0 ? "; " : "", text);
 }
@@ -38,7 +38,7 @@ static void remark_ids(wr_problem_facts *facts, const wr_ids *ids) {
   char text[64];
   if (ids->names != NULL) return; /* the kind says it */
   snprintf(text, sizeof text, "ids %lld to %lld", (long long)ids->first, (long long)wr_ids_at(ids, ids->count - 1));
-  remark(facts, text);
+  wr_source_note(facts, text);
 }
 
 static void remark_repeats(wr_problem_facts *facts, const wr_binary_origin *origin) {
@@ -46,7 +46,7 @@ static void remark_repeats(wr_problem_facts *facts, const wr_binary_origin *orig
   snprintf(text, sizeof text, "%lld repeated %s %s", (long long)origin->repeated,
            wr_plural(origin->repeated, "entry", "entries"),
            origin->repeats == WR_REPEATS_ONCE ? "counted once" : "summed");
-  remark(facts, text);
+  wr_source_note(facts, text);
 }
 
 void wr_source_remark(wr_problem_facts *facts, const wr_binary_origin *origin) {

@@ -25,6 +25,8 @@ typedef struct wr_source_options {
   wr_ids *ids;              /* gets the names of the rows, those of a file without: 1, 2, ...; may be NULL. To be freed. */
   int64_t row_bytes, column_bytes; /* of host memory that the caller will hold for each row and column of the matrix */
   int64_t entry_bytes;             /* likewise, for each entry beyond as many as there are rows                      */
+  const char *partition;    /* in several processes: which rows each has; NULL: stretches of equal work. "metis", or a file  */
+                            /* with the number of a part, from 0 on, for each row                                         */
   const char *save;         /* write the matrix there in binary; NULL: do not          */
   const wr_csr_feed *feed;  /* is called when rows of a file become final, and after a failure with no matrix; or NULL */
 } wr_source_options;
@@ -38,6 +40,9 @@ wr_status wr_source_check_columns(const char *name, const wr_source_options *opt
 
 /* A binary has its repeated edges merged. WR_EINPUT: the caller has chosen the other way of merging. */
 wr_status wr_source_check_origin(const char *name, const wr_source_options *options, const wr_binary_origin *origin);
+
+/* Adds a few words to facts->remark. */
+void wr_source_note(wr_problem_facts *facts, const char *text);
 
 /* Adds to facts->remark which ids there are, and how many entries were repeated. */
 void wr_source_remark(wr_problem_facts *facts, const wr_binary_origin *origin);

@@ -127,11 +127,6 @@ static wr_status copy_side(const problem *p, int64_t n, int64_t side, double **b
   return wr_copy_elements(p->x + (p->guesses > 1 ? side * n : 0), n, "a first guess", x);
 }
 
-/* *v[all rows], if there is one: := the elements of A's rows alone. */
-static void take_own(const wr_csr *A, double *v) {
-  if (v && A->halo) memmove(v, v + A->halo->first, (size_t)A->nrows * sizeof *v);
-}
-
 static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids, const wr_watch *watch,
                               wr_problem_facts *facts, void *of) {
   wr_status status = WR_OK;
@@ -143,12 +138,12 @@ static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids
   if (A->halo && p->sides > 1)
     TRY(wr_fail(WR_EUNAVAILABLE, "%s: several processes solve for one right-hand side, not for %lld", s->rhs,
                 (long long)p->sides));
-  take_own(A, b);
+  wr_halo_take_own(A, b);
   TRY(wr_comm_agree(wr_csr_comm(A), check_empty_rows(s, A, p, b, facts->source)));
   wr_vector_need unknowns = {.n = A->halo ? wr_csr_all_rows(A) : A->ncols, .whose = "the matrix's columns", .ids = ids};
   if (p->sides > 1) unknowns.columns = &p->guesses;
   if (s->guess) TRY(wr_comm_agree(wr_csr_comm(A), wr_vector_read(s->guess, &unknowns, &guess)));
-  take_own(A, guess);
+  wr_halo_take_own(A, guess);
   if (p->sides > 1) {
     TRY(check_sides(s, p));
     p->b = b, p->x = guess;

@@ -10,6 +10,7 @@
 #include "config/defaults.h"
 #include "config/memory.h"
 #include "config/version.h"
+#include "solvers/program/metis_parts.h"
 #include "solvers/report/ledger.h"
 #include "solvers/report/run.h"
 
@@ -98,7 +99,15 @@ static wr_status end(wr_comm *comm, const char *what) {
   return finish(comm, what, s->requests, s->count);
 }
 
-static const wr_comm_ops mpi = {.name = "MPI", .gather = gather, .begin = begin, .end = end};
+static const wr_comm_ops mpi = {
+    .name = "MPI",
+    .gather = gather,
+    .begin = begin,
+    .end = end,
+#ifdef WR_HAVE_METIS
+    .divide = wr_metis_parts,
+#endif
+};
 
 /* What a part is made of. The linker computes the id from all that the program consists of; zeros: it has made none. */
 typedef struct part_build {

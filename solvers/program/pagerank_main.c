@@ -68,7 +68,7 @@ static wr_plan_use use_of(const wr_settings *s, const void *of) {
 /* *v := the numbers of the file for A's rows; every process reads the file, and keeps those of its own. */
 static wr_status read_numbers(const char *path, const wr_vector_need *need, const wr_csr *A, double **v) {
   PASS(wr_comm_agree(wr_csr_comm(A), wr_vector_read(path, need, v)));
-  if (A->halo) memmove(*v, *v + A->halo->first, (size_t)A->nrows * sizeof **v);
+  wr_halo_take_own(A, *v);
   return WR_OK;
 }
 

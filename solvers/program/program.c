@@ -94,6 +94,8 @@ static wr_status check_parts(job *j) {
     int given;
   } others[] = {{"check", s->check != NULL}, {"report", s->report != NULL}, {"save-binary", s->save_binary != NULL},
                 {"seeds", s->seeds != NULL}, {"tune-cache", s->tune_cache != NULL}, {"repeat", s->repeat > 1}};
+  if (j->comm == NULL && s->partition)
+    return wr_fail(WR_EUSAGE, "--partition is for several processes: start them by mpirun -n N, or on GPUs with -g N");
   if (j->comm == NULL) return WR_OK;
   if (j->program->in_parts == NULL)
     return wr_fail(WR_EUNAVAILABLE, "%s does not run in several processes: start one", j->program->name);
@@ -115,7 +117,7 @@ static wr_status check_parts(job *j) {
 /* Standard input can be read once. */
 static wr_status check_inputs(const job *j) {
   const wr_settings *s = &j->settings;
-  const char *const paths[] = {s->rhs, s->guess, s->personalize, s->check, s->seeds};
+  const char *const paths[] = {s->rhs, s->guess, s->personalize, s->check, s->seeds, s->partition};
   int count = 0;
   for (size_t k = 0; k < sizeof paths / sizeof *paths; k++) count += paths[k] && strcmp(paths[k], "-") == 0;
   for (int64_t k = 0; k < j->matrices.count; k++) count += strcmp(j->matrices.name[k], "-") == 0;
@@ -297,7 +299,8 @@ static wr_status prepare_problem(job *j) {
                            .format = (wr_input_format)s->input_format, .columns = s->columns, .ids = &j->ids,
                            .row_bytes = j->program->row_bytes(s, computes_on_host(j)),
                            .entry_bytes = j->program->entry_bytes ? j->program->entry_bytes(s) : 0,
-                           .save = s->save_binary, .feed = wr_comparison_feed(&j->comparison)};
+                           .partition = s->partition, .save = s->save_binary,
+                           .feed = wr_comparison_feed(&j->comparison)};
   wr_progress progress = {0};
   const wr_monitor monitor = {.context = &progress, .deadline = j->comparison.deadline,
                               .preparing = s->quiet ? NULL : wr_progress_prepare};
@@ -451,7 +454,7 @@ static wr_status collect_answer(job *j) {
   if (j->comm == NULL || !is_needed || c->answer == NULL) return WR_OK;
   if (is_first(j)) status = wr_alloc(&all, j->facts.nrows, sizeof *all, j->program->values);
   TRY(wr_comm_agree(j->comm, status));
-  TRY(wr_comm_collect(j->comm, c->answer, c->answer_n, all));
+  TRY(wr_halo_collect(j->A, c->answer, all));
   wr_free(c->answer);
   c->answer = all, c->answer_n = j->facts.nrows, all = NULL;
 done:

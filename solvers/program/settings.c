@@ -99,6 +99,10 @@
   {.name = "gpus", .letter = 'g', .type = WR_OPTION_INT, .offset = AT(gpus), .min = 0, .max = 4096, .value = "0",     \
    .argument = "N",                                                                                                  \
    .help = "solve on N GPUs of this machine, in a process each, which mpirun starts; 0: one process"},               \
+  {.name = "partition", .type = WR_OPTION_TEXT, .offset = AT(partition), .argument = "metis|FILE",                   \
+   .help = "of several processes: which rows each has; metis: parts of equal work with few entries between them; a "  \
+           "file: the number of a process, from 0 on, for each row; default: stretches of consecutive rows of equal " \
+           "work"},                                                                                                   \
   {.name = "patience", .type = WR_OPTION_REAL, .offset = AT(patience), .min = 0.1, .max = 1e9,                      \
    .value = WR_DEFAULT_PATIENCE, .argument = "SECONDS",                                                             \
    .help = "of several processes (mpirun): how long one waits for the others before it ends all, exit code 9"}

@@ -1,5 +1,5 @@
 /* Several processes that compute one result together, each one part of it. A wr_comm is how they exchange numbers: a table of
- * three functions, of which there is one for a single process (wr_comm_alone) and one for MPI (solvers/program/comm_mpi.c).
+ * functions, of which there is one for a single process (wr_comm_alone) and one for MPI (solvers/program/comm_mpi.c).
  *
  * Every function here is a collective call: all parts make the same calls in the same order. What all parts get is the same in
  * all bits, so all of them take the same decisions by it. A call that the others do not answer within comm->patience seconds
@@ -12,6 +12,8 @@
 #include "config/status.h"
 
 WR_C_BEGIN
+
+struct wr_csr;
 
 /* Bytes for another part, or from it. */
 typedef struct wr_parcel {
@@ -42,6 +44,10 @@ typedef struct wr_comm_ops {
    * A part does not send to itself: its own parcels are of 0 bytes. */
   wr_status (*begin)(wr_comm *comm, const wr_parcel *send, const wr_parcel *receive);
   wr_status (*end)(wr_comm *comm, const char *what);
+  /* NULL: there is no library for it. A is rows [starts[rank], starts[rank + 1]) of a square matrix, with columns of the whole.
+   * part[rows of the whole] := a part for each row, the same in all parts, so that the parts have about equal work and few
+   * entries lie between them. A part may get no row. WR_EUNAVAILABLE: the matrix is too large for the library; WR_ENOMEM. */
+  wr_status (*divide)(wr_comm *comm, const int64_t *starts, const struct wr_csr *A, int32_t *part);
 } wr_comm_ops;
 
 /* One part. The struct has no state and may be copied. */

@@ -193,6 +193,13 @@ done:
   return status;
 }
 
+wr_status wr_halo_keep_numbers(wr_halo *h, const int32_t *numbers) {
+  PASS(wr_alloc(&h->file_number, h->own + h->count, sizeof *h->file_number, "the numbers of rows"));
+  for (int64_t j = 0; j < h->own; j++) h->file_number[j] = numbers[h->first + j];
+  for (int64_t k = 0; k < h->count; k++) h->file_number[h->own + k] = numbers[h->global[k]];
+  return WR_OK;
+}
+
 wr_halo *wr_halo_hold(wr_halo *halo) {
   if (halo) __atomic_add_fetch(&halo->holders, 1, __ATOMIC_RELAXED);
   return halo;
@@ -200,7 +207,8 @@ wr_halo *wr_halo_hold(wr_halo *halo) {
 
 void wr_halo_free(wr_halo *h) {
   if (h == NULL || __atomic_fetch_sub(&h->holders, 1, __ATOMIC_ACQ_REL) > 0) return;
-  void *const rooms[] = {h->starts, h->global, h->from, h->to, h->send, h->parcels, h->packed, h};
+  void *const rooms[] = {h->starts, h->global, h->from, h->to, h->send, h->parcels, h->packed,
+                         h->file_number, h};
   for (size_t k = 0; k < sizeof rooms / sizeof *rooms; k++) wr_free(rooms[k]);
 }
 
@@ -256,6 +264,43 @@ wr_status wr_halo_extend(const wr_csr *A, const double *x, double **extended) {
   TRY(wr_halo_end(A->halo));
 done:
   if (status != WR_OK) wr_free(*extended), *extended = NULL;
+  return status;
+}
+
+void wr_halo_take_own(const wr_csr *A, double *v) {
+  if (v == NULL || A->halo == NULL) return;
+  for (int64_t i = 0; i < A->nrows; i++) v[i] = v[wr_csr_row_number(A, i)]; /* which is i or more, and ascends */
+}
+
+/* to[all] := from[all], by part, where the file has them. */
+static wr_status put_in_order(const wr_csr *A, const double *from, double *to) {
+  wr_status status;
+  int64_t all = wr_csr_all_rows(A);
+  double *number = NULL, *numbers = NULL;
+  wr_comm *comm = A->halo->comm;
+  status = wr_alloc(&number, A->nrows, sizeof *number, "the numbers of rows");
+  if (status == WR_OK && comm->rank == 0) status = wr_alloc(&numbers, all, sizeof *numbers, "the numbers of rows");
+  TRY(wr_comm_agree(comm, status));
+  for (int64_t i = 0; i < A->nrows; i++) number[i] = (double)wr_csr_row_number(A, i);
+  TRY(wr_comm_collect(comm, number, A->nrows, numbers));
+  for (int64_t k = 0; comm->rank == 0 && k < all; k++) to[(int64_t)numbers[k]] = from[k];
+done:
+  wr_free(number);
+  wr_free(numbers);
+  return status;
+}
+
+wr_status wr_halo_collect(const wr_csr *A, const double *v, double *all) {
+  wr_status status = WR_OK;
+  wr_comm *comm = wr_csr_comm(A);
+  double *by_part = NULL;
+  if (comm == NULL || A->halo->file_number == NULL) return wr_comm_collect(comm, v, A->nrows, all);
+  if (comm->rank == 0) status = wr_alloc(&by_part, wr_csr_all_rows(A), sizeof *by_part, "a vector of all parts");
+  TRY(wr_comm_agree(comm, status));
+  TRY(wr_comm_collect(comm, v, A->nrows, by_part));
+  TRY(put_in_order(A, by_part, all));
+done:
+  wr_free(by_part);
   return status;
 }
 

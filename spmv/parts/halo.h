@@ -8,7 +8,10 @@
  *     row 2   . . . . . .                             row 0
  *     row 3   e . f g . h                             row 1   f g e h   at columns 0 1 2 4
  *
- * Which elements travel is found once. Where parts need most of x, each sends all of its own, and the halo is all the rest. */
+ * Which elements travel is found once. Where parts need most of x, each sends all of its own, and the halo is all the rest.
+ *
+ * A part has consecutive rows of the whole. If the rows of a file were given to parts by another rule (wr_part_deal), the whole
+ * is the matrix as it is numbered then; wr_csr_row_number and wr_csr_column_number give the numbers of the file. */
 #ifndef WR_HALO_H
 #define WR_HALO_H
 
@@ -32,6 +35,7 @@ typedef struct wr_halo {
   int whole;              /* 1: each part sends all of its elements to all others                                 */
   wr_parcel *parcels;     /* [2 * size]                                                                           */
   char *packed;           /* [8 * to[size]]; NULL where everything travels                                        */
+  int32_t *file_number;   /* [own + count] of each column in the file; NULL: the whole is numbered as the file is */
   int holders;
 } wr_halo;
 
@@ -41,19 +45,31 @@ typedef struct wr_halo {
  * After an error A is to be freed, and is of no other use. */
 wr_status wr_halo_make(wr_comm *comm, const int64_t *starts, const int64_t *columns, wr_csr *A);
 
+/* numbers[rows of all parts]: those that the rows of the whole have in the file. WR_ENOMEM */
+wr_status wr_halo_keep_numbers(wr_halo *halo, const int32_t *numbers);
+
 wr_halo *wr_halo_hold(wr_halo *halo); /* one more owner; NULL of NULL */
 void wr_halo_free(wr_halo *halo);     /* NULL is fine                 */
 
 /* The communicator of the parts of which A is one; NULL: A is whole. */
 static inline wr_comm *wr_csr_comm(const wr_csr *A) { return A && A->halo ? A->halo->comm : NULL; }
 
-/* Rows of all parts; the number in the whole of row i, and of column j. */
+/* Rows of all parts; the number in the file of row i, and of column j. Those of rows ascend. */
 static inline int64_t wr_csr_all_rows(const wr_csr *A) { return A->halo ? A->halo->n_all : A->nrows; }
-static inline int64_t wr_csr_row_number(const wr_csr *A, int64_t i) { return A && A->halo ? A->halo->first + i : i; }
 static inline int64_t wr_csr_column_number(const wr_csr *A, int64_t j) {
   if (A->halo == NULL) return j;
+  if (A->halo->file_number) return A->halo->file_number[j];
   return j < A->halo->own ? A->halo->first + j : A->halo->global[j - A->halo->own];
 }
+static inline int64_t wr_csr_row_number(const wr_csr *A, int64_t i) { return A ? wr_csr_column_number(A, i) : i; }
+
+/* v[rows of all parts], in the order of the file: the elements of A's rows move to the front, in the order of A. If A is whole,
+ * or v NULL, nothing moves. */
+void wr_halo_take_own(const wr_csr *A, double *v);
+
+/* all[rows of all parts] := what the parts have in v[A->nrows], in the order of the file, in part 0; elsewhere all is not used.
+ * Collective. WR_ENOMEM */
+wr_status wr_halo_collect(const wr_csr *A, const double *v, double *all);
 
 /* *block := a copy of the part's rows without the halo's columns: a square matrix that is whole. Not collective. WR_ENOMEM */
 wr_status wr_halo_block(const wr_csr *A, wr_csr **block);

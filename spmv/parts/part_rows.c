@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "config/memory.h"
+#include "spmv/matrix/row_sort.h"
 #include "spmv/parts/partition.h"
 
 /* lengths[rows of this part's slice] := the entries of these rows in all parts. */
@@ -116,6 +117,102 @@ done:
   wr_free(columns);
   wr_csr_free(T);
   if (status != WR_OK) wr_csr_free(*A), *A = NULL;
+  return status;
+}
+
+/* ---- rows given to parts by a list ---- */
+
+/* cuts[size + 1] := the first row of each part; number[n] := the new number of each row, numbers[n] the old one of each new. */
+static wr_status number_by_part(const wr_comm *comm, const int32_t *part, int64_t n, int64_t *cuts, int32_t *number,
+                                int32_t *numbers) {
+  for (int r = 0; r <= comm->size; r++) cuts[r] = 0;
+  for (int64_t i = 0; i < n; i++) {
+    if (part[i] < 0 || part[i] >= comm->size)
+      return wr_fail(WR_EINPUT, "row %lld is given to part %d, but there are parts 0 to %d", (long long)i + 1, part[i],
+                     comm->size - 1);
+    cuts[part[i] + 1]++;
+  }
+  for (int r = 0; r < comm->size; r++) {
+    if (cuts[r + 1] == 0) return wr_fail(WR_EINPUT, "no row is given to part %d: each process needs a row", r);
+    cuts[r + 1] += cuts[r];
+  }
+  for (int64_t i = 0; i < n; i++) {
+    number[i] = (int32_t)cuts[part[i]]++;
+    numbers[number[i]] = (int32_t)i;
+  }
+  for (int r = comm->size; r > 0; r--) cuts[r] = cuts[r - 1];
+  cuts[0] = 0;
+  return WR_OK;
+}
+
+/* *sorted := the rows of A, which are rows first, first + 1, ... of the whole, by part, and the columns with their new numbers.
+ * cuts[size + 1] := where the rows of each part begin. */
+static wr_status sort_by_part(const wr_comm *comm, const wr_csr *A, int64_t first, const int32_t *part,
+                              const int32_t *number, int64_t *cuts, wr_csr **sorted) {
+  int64_t to = 0, rows = 0;
+  PASS(wr_csr_create(A->nrows, A->ncols, A->nnz, A->val != NULL, sorted));
+  wr_csr *S = *sorted;
+  for (int r = 0; r < comm->size; r++) {
+    cuts[r] = rows;
+    for (int64_t i = 0; i < A->nrows; i++) {
+      if (part[first + i] != r) continue;
+      for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++, to++) {
+        S->col[to] = number[A->col[k]];
+        if (A->val) S->val[to] = A->val[k];
+      }
+      S->row_ptr[++rows] = to;
+    }
+  }
+  cuts[comm->size] = rows;
+  return WR_OK;
+}
+
+/* *A := the pieces, one behind the other, with the entries of each row by column. */
+static wr_status take_pieces(const wr_comm *comm, const int64_t *starts, const pieces *p, wr_csr **A) {
+  wr_status status;
+  int64_t rows = starts[comm->rank + 1] - starts[comm->rank], all = 0;
+  wr_row_scratch scratch = {0};
+  for (int r = 0; r < comm->size; r++) all += p->got[r];
+  TRY(wr_csr_create(rows, starts[comm->size], all, p->val != NULL, A));
+  memcpy((*A)->col, p->col, (size_t)all * sizeof *p->col);
+  if (p->val) memcpy((*A)->val, p->val, (size_t)all * sizeof *p->val);
+  for (int64_t i = 0; i < rows; i++) {
+    int64_t k = (*A)->row_ptr[i];
+    (*A)->row_ptr[i + 1] = k + p->lengths[i];
+    TRY(wr_row_sort((*A)->col + k, p->val ? (*A)->val + k : NULL, p->lengths[i], &scratch));
+  }
+done:
+  wr_row_scratch_free(&scratch);
+  return status;
+}
+
+wr_status wr_part_deal(wr_comm *comm, const int32_t *part, int64_t *starts, wr_csr **A, int32_t **numbers) {
+  wr_status status;
+  pieces p = {0};
+  wr_csr *sorted = NULL;
+  int32_t *number = NULL;
+  int64_t *cuts = NULL, first = starts[comm->rank], n = starts[comm->size];
+  *numbers = NULL;
+  status = wr_alloc(&number, n, sizeof *number, "the numbers of rows");
+  if (status == WR_OK) status = wr_alloc(numbers, n, sizeof **numbers, "the numbers of rows");
+  if (status == WR_OK) status = wr_alloc(&cuts, comm->size + 1, sizeof *cuts, "a partition");
+  if (status == WR_OK) status = number_by_part(comm, part, n, starts, number, *numbers);
+  if (status == WR_OK) status = sort_by_part(comm, *A, first, part, number, cuts, &sorted);
+  TRY(wr_comm_agree(comm, status));
+  wr_csr_free(*A), *A = NULL;
+  wr_free(number), number = NULL;
+  TRY(swap_rows(comm, cuts, sorted, &p));
+  wr_csr_free(sorted), sorted = NULL;
+  TRY(wr_comm_agree(comm, take_pieces(comm, starts, &p, A)));
+done:
+  free_pieces(&p);
+  wr_free(number);
+  wr_free(cuts);
+  wr_csr_free(sorted);
+  if (status != WR_OK) {
+    wr_csr_free(*A), *A = NULL;
+    wr_free(*numbers), *numbers = NULL;
+  }
   return status;
 }
 

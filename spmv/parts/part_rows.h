@@ -18,6 +18,14 @@ wr_status wr_part_cut(wr_comm *comm, int64_t n, const int64_t *row_ptr, int64_t 
  * parts; WR_ENOMEM. After an error *A is NULL. */
 wr_status wr_part_transpose(wr_comm *comm, int64_t *starts, wr_csr **A);
 
+/* Gives row i to part part[i] (from 0), for parts that are not stretches of the matrix. *A is rows [starts[rank],
+ * starts[rank + 1]) of a square matrix, with columns of the whole. It is freed and replaced by this part's rows, and the rows
+ * and columns of the whole are numbered anew: first those of part 0, in their order, then those of part 1, and so on;
+ * starts[size + 1] becomes the cuts. *numbers (for wr_free, [rows of the whole]) := the number that each row had before. part
+ * is the same in all parts. WR_EINPUT: part has a number of no part, or a part has no row; WR_ENOMEM. After an error *A is
+ * NULL. */
+wr_status wr_part_deal(wr_comm *comm, const int32_t *part, int64_t *starts, wr_csr **A, int32_t **numbers);
+
 /* How entries become rows. */
 typedef struct wr_part_assembly {
   int transposed; /* 1: rows of the transposed matrix */

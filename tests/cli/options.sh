@@ -56,7 +56,7 @@ scale - equilibrate plain
 atol - 0.001 plain
 stop - backward plain
 fallback - $(if has_klu; then echo direct; else echo none; fi) plain"
-elsewhere='gpus config verbose quiet list-backends list-generators version help' # tested below, and in parts_simt.sh
+elsewhere='gpus partition config verbose quiet list-backends list-generators version help' # tested below, and in parts_simt.sh and parts.sh
 solves_nothing='check vectors' # tested in trust.sh; for --seeds alone, tested in sets.sh
 
 # The effective options of a run that comes to no solve.

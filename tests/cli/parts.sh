@@ -25,13 +25,13 @@ one_sentence() { # text
   expect 'not exactly one process says why'
 }
 
-backend=cpu_csr counts='2 3 4'
+backend=cpu_csr counts='2 3 4' partition=
 solves() { # matrix, options...
   matrix=$1
   shift
   for n in $counts; do
     rm -f "$work/x.mtx"
-    together 0 $n -q -k $backend -o "$work/x.mtx" "$@" "$matrix"
+    together 0 $n -q -k $backend ${partition:+--partition "$partition"} -o "$work/x.mtx" "$@" "$matrix"
     says_nothing bicgstab
     run 0 bicgstab -q --check "$work/x.mtx" "$@" "$matrix"
   done
@@ -65,6 +65,56 @@ together 0 3 -q -b "$work/b.mtx" -x "$work/b.mtx" -o "$work/x.mtx" gen:stencil:n
 run 0 bicgstab -q --check "$work/x.mtx" -b "$work/b.mtx" gen:stencil:n=8
 together 3 2 -b "$work/b.mtx" gen:stencil:n=9
 one_sentence 'b.mtx'
+
+# Parts of any rows, by a file or by METIS: the answer, b and the guess are in the order of the file.
+awk 'BEGIN { for (i = 0; i < 512; i++) print (i * i + int(i / 9)) % 3 }' >"$work/three.txt"
+counts=3 partition=$work/three.txt
+solves gen:stencil:n=8
+solves gen:stencil:n=8,convection=0 --rhs random:3 --precond ilu0
+together 0 3 -q -b "$work/b.mtx" -x "$work/b.mtx" -o "$work/x.mtx" --partition "$work/three.txt" gen:stencil:n=8
+run 0 bicgstab -q --check "$work/x.mtx" -b "$work/b.mtx" gen:stencil:n=8
+together 3 2 --partition "$work/three.txt" gen:stencil:n=8
+one_sentence 'is given to part 2, but there are parts 0 to 1'
+together 3 4 --partition "$work/three.txt" gen:stencil:n=8
+one_sentence 'no row is given to part 3'
+together 3 3 --partition "$work/three.txt" gen:stencil:n=9
+one_sentence 'three.txt'
+sed 's/^2$/1.5/' "$work/three.txt" >"$work/half.txt"
+together 3 3 --partition "$work/half.txt" gen:stencil:n=8
+one_sentence 'has 1.5, which is no number of a process'
+run 1 bicgstab --partition metis gen:stencil:n=8
+says "$err" '--partition is for several processes'
+halo_of() { # report: the most elements that a part gets from others
+  awk -F: '/"halo"/ && $2 + 0 > most { most = $2 + 0 } END { print most + 0 }' "$1"
+}
+if [ -n "$(sed -n 's/^FOUND_METIS := //p' "$BUILD/found.mk")" ]; then
+  counts='2 4' partition=metis
+  solves gen:fem:n=5
+  solves gen:stencil:n=12
+  # The rows of a grid in an order that is far from that of the grid: METIS finds the grid.
+  awk 'function number(i, j) { return (i * 30 + j) * 487 % 900 + 1 }
+  BEGIN { print "%%MatrixMarket matrix coordinate real symmetric"; print 900, 900, 900 + 2 * 30 * 29
+    for (i = 0; i < 30; i++) for (j = 0; j < 30; j++) { at = number(i, j); print at, at, 5
+      if (i > 0) edge(at, number(i - 1, j)); if (j > 0) edge(at, number(i, j - 1)) } }
+  function edge(a, b) { if (a > b) print a, b, -1; else print b, a, -1 }' >"$work/mixed.mtx"
+  together 0 4 -q --json "$work/stretches.json" "$work/mixed.mtx"
+  together 0 4 -q --json "$work/metis.json" --partition metis -o "$work/x.mtx" "$work/mixed.mtx"
+  run 0 bicgstab -q --check "$work/x.mtx" "$work/mixed.mtx"
+  [ "$(halo_of "$work/metis.json")" -lt 90 ] && [ "$(halo_of "$work/stretches.json")" -gt 300 ]
+  expect "the halo has $(halo_of "$work/metis.json") elements by METIS, $(halo_of "$work/stretches.json") by stretches"
+  grep -q '"remark".*parts by METIS' "$work/metis.json"
+  expect 'the report does not say that the parts are by METIS'
+  for name in 1 2; do together 0 3 -q --deterministic --partition metis -o "$work/$name.mtx" "$work/mixed.mtx"; done
+  same 'answers of two runs' "$work/1.mtx" "$work/2.mtx"
+  awk 'BEGIN { print "%%MatrixMarket matrix coordinate real general"; print 9, 9, 81
+    for (i = 1; i < 10; i++) for (j = 1; j < 10; j++) print i, j, i == j ? 20 : 1 }' >"$work/full.mtx"
+  together 3 3 --partition metis "$work/full.mtx" # rows with the same columns stay together
+  one_sentence 'leave --partition out'
+else
+  together 4 2 --partition metis gen:stencil:n=8
+  one_sentence 'needs METIS'
+fi
+counts=3 partition=
 
 # The same bits for as many processes, and any number of threads.
 for threads in 1 2; do together 0 3 -q --deterministic --threads $threads -o "$work/$threads.mtx" gen:convect:n=30; done

@@ -81,6 +81,29 @@ together 0 3 -q --deterministic -o "$work/text.npy" "$work/weights.mtx"
 together 0 3 -q --deterministic -o "$work/saved.npy" "$work/weights.wrm"
 same 'scores of a text and of a saved matrix' "$work/text.npy" "$work/saved.npy"
 
+# Parts of any rows: a file may name nodes by their ids.
+awk 'BEGIN { for (i = 1; i <= 300; i++) print (i + int(i / 7)) % 3 }' >"$work/thirds.txt"
+ranks_by() { # partition, processes, what both take...
+  partition=$1
+  shift
+  alone="--partition $partition"
+  ranks "$@"
+}
+ranks_by "$work/thirds.txt" 3 "$work/weights.wrm" --personalize "$work/numbers.txt"
+ranks_by "$work/thirds.txt" 3 "$work/weights.mtx" --edges in
+awk '{ for (k = 1; k < 3; k++) if ($1 != "#" && !seen[$k]++) print $k, NR % 2 }' "$work/ids.tsv" >"$work/halves.txt"
+ranks_by "$work/halves.txt" 2 "$work/ids.tsv"
+together 0 2 --partition "$work/halves.txt" "$work/ids.tsv"
+sed -n '/rank  /,/order/p' "$out" >"$work/together"
+sed -n '/rank  /,/order/p' "$work/alone" >"$work/best"
+same 'the best nodes of parts by a file' "$work/together" "$work/best"
+if [ -n "$(sed -n 's/^FOUND_METIS := //p' "$BUILD/found.mk")" ]; then
+  ranks_by metis 4 gen:chain:scale=10
+  ranks_by metis 3 gen:web:n=2000
+  ranks_by metis 2 "$work/ids.tsv"
+fi
+alone=
+
 # The method, the order of the best nodes and the facts are those of one process.
 run 0 pagerank --format csv --top 5 gen:web:n=2000
 mv "$out" "$work/one.csv"

@@ -323,6 +323,77 @@ static void test_transpose(void) {
   }
 }
 
+/* ---- rows given to parts by a list ---- */
+
+typedef struct dealing {
+  scene s;
+  int32_t part[N];
+  double all[N]; /* what part 0 collects */
+} dealing;
+
+/* s->x is read as from a file, and collected. */
+static wr_status deal_part(wr_comm *comm, dealing *d, wr_csr **part, int32_t **numbers, double **x) {
+  scene *s = &d->s;
+  int64_t starts[MOST_PARTS + 1], *wrong = &s->wrong[comm->rank];
+  double v[N];
+  PASS(take_slice(comm, s->A, starts, part));
+  PASS(wr_part_deal(comm, d->part, starts, part, numbers));
+  PASS(wr_halo_make(comm, starts, NULL, *part));
+  PASS(wr_comm_agree(comm, wr_halo_keep_numbers((*part)->halo, *numbers)));
+  *wrong = s->A->val ? count_wrong(s, *part) : wr_csr_check(*part) != WR_OK;
+  s->whole[comm->rank] = (*part)->halo->whole;
+  for (int64_t i = 0; i < (*part)->nrows; i++) *wrong += d->part[wr_csr_row_number(*part, i)] != comm->rank;
+  memcpy(v, s->x, sizeof v);
+  wr_halo_take_own(*part, v);
+  PASS(wr_halo_extend(*part, v, x));
+  for (int64_t j = 0; j < (*part)->ncols; j++) *wrong += (*x)[j] != s->x[wr_csr_column_number(*part, j)];
+  PASS(wr_halo_is_symmetric(*part, &s->symmetric[comm->rank]));
+  return wr_halo_collect(*part, v, d->all);
+}
+
+static void deal(wr_comm *comm, void *context) {
+  dealing *d = context;
+  wr_csr *part = NULL;
+  int32_t *numbers = NULL;
+  double *x = NULL;
+  d->s.status[comm->rank] = deal_part(comm, d, &part, &numbers, &x);
+  wr_csr_free(part);
+  wr_free(numbers);
+  wr_free(x);
+}
+
+/* Rows of all parts lie between each other's. */
+static void test_deal(void) {
+  CASE("rows given to parts by a list");
+  for (int shapes = BAND; shapes <= ALONE + 1; shapes++) {
+    wr_csr *A = whole_matrix(shapes > ALONE ? SCATTERED : (shape)shapes);
+    double x[N], *values = A->val;
+    if (shapes == ALONE + 1) A->val = NULL;
+    int is_symmetric = wr_is_symmetric(A);
+    for (int64_t i = 0; i < N; i++) x[i] = 1.5 * (double)i - 7;
+    for (int size = 1; size <= 7; size += 2) {
+      dealing d = {.s = {.A = A, .x = x}};
+      for (int i = 0; i < N; i++) d.part[i] = (i * i + i / 9) % size;
+      for (int r = 0; r < size; r++) d.part[N - 1 - r] = r;
+      in_parts(size, deal, &d);
+      for (int r = 0; r < size; r++) {
+        CHECKF(d.s.status[r] == WR_OK && d.s.wrong[r] == 0, "shape %d, part %d of %d: %lld wrong", shapes, r, size,
+               (long long)d.s.wrong[r]);
+        CHECK(d.s.symmetric[r] == is_symmetric);
+      }
+      CHECK(memcmp(d.all, x, sizeof x) == 0);
+      d.part[2] = size;
+      in_parts(size, deal, &d);
+      for (int r = 0; r < size; r++) CHECK(d.s.status[r] == WR_EINPUT);
+      for (int i = 0; i < N; i++) d.part[i] = size - 1;
+      in_parts(size, deal, &d);
+      for (int r = 0; r < size; r++) CHECK(d.s.status[r] == (size == 1 ? WR_OK : WR_EINPUT));
+    }
+    A->val = values;
+    wr_csr_free(A);
+  }
+}
+
 /* ---- rows of entries in any order ---- */
 
 enum { SIDE = 60, ENTRIES = 1500 };
@@ -548,6 +619,7 @@ int main(void) {
   test_multiply();
   test_symmetry();
   test_transpose();
+  test_deal();
   test_assemble();
   test_equilibrate();
   return wr_test_report("test_parts");
