@@ -25,12 +25,12 @@ typedef struct problem {
 
 static wr_solving_options options_of(const wr_settings *s) {
   wr_solving_options options = {.atol = s->atol,
-                               .scale = s->check ? WR_SCALE_NONE : (wr_scale)s->scale,
-                               .precond = wr_preconditioner_at(s->check ? 0 : s->precond),
-                               .precond_text = s->precond_text,
-                               .precond_knobs = s->precond_knobs,
-                               .precond_auto = s->precond_auto,
-                               .fallback_direct = s->fallback == WR_FALLBACK_DIRECT};
+                                .scale = s->check ? WR_SCALE_NONE : (wr_scale)s->scale,
+                                .precond = wr_preconditioner_at(s->check ? 0 : s->precond),
+                                .precond_text = s->precond_text,
+                                .precond_knobs = s->precond_knobs,
+                                .precond_auto = s->precond_auto,
+                                .fallback_direct = s->fallback == WR_FALLBACK_DIRECT};
   options.iterate = (wr_bicgstab_options){.tolerance = s->tolerance,
                                           .iterations = s->iterations,
                                           .check_every = s->check_every,
@@ -234,16 +234,23 @@ static wr_status resume(void *of, const double *x) { return wr_system_set_guess(
 static wr_status check(void *of, const wr_settings *s, const wr_ids *ids, wr_certificate *c) {
   wr_status status;
   const wr_system *system = &((problem *)of)->system;
-  const wr_vector_need need = {.n = system->n, .whose = "the matrix's columns", .ids = ids, .complete = 1};
+  wr_comm *comm = wr_csr_comm(system->A);
+  const wr_vector_need need = {
+      .n = wr_csr_all_rows(system->A), .whose = "the matrix's columns", .ids = ids, .complete = 1};
   double *x = NULL, unit = wr_type_unit((wr_type)s->precision);
   wr_residual found;
-  TRY(wr_vector_read(s->check, &need, &x));
+  TRY(wr_comm_agree(comm, wr_vector_read(s->check, &need, &x)));
+  wr_halo_take_own(system->A, x);
   TRY(wr_residual_find(system, x, NULL, &found));
   double norm_b = system->norm_b > 0 ? system->norm_b : 1, most = found.norm + found.error;
-  *c = (wr_certificate){.x = s->check, .measure = found.norm / norm_b, .error = found.error / norm_b,
+  *c = (wr_certificate){.x = s->check,
+                        .measure = found.norm / norm_b,
+                        .error = found.error / norm_b,
                         .limit = fmax(s->tolerance * system->norm_b, system->absolute) / norm_b,
-                        .attainable = 2 * unit * found.size / norm_b, .backward = found.backward,
-                        .backward_row = found.backward_row, .by_backward = s->stop == WR_STOP_BACKWARD,
+                        .attainable = 2 * unit * found.size / norm_b,
+                        .backward = found.backward,
+                        .backward_row = found.backward_row,
+                        .by_backward = s->stop == WR_STOP_BACKWARD,
                         .is_relative = system->norm_b > 0};
   c->met = isfinite(most) && most / norm_b <= c->limit;
   if (c->by_backward) c->met = isfinite(most) && (found.backward <= s->tolerance || most <= system->absolute);

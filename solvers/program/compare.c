@@ -174,7 +174,8 @@ static wr_status time_afterwards(wr_comparison *c, void *solve, wr_plan *plan, w
   wr_status status = WR_OK;
   const int count = 32;
   double first = run->apply_first;
-  if (run->result.by == WR_BY_HOST || *c->interrupted || run->result.outcome == WR_TIME_LIMIT) return WR_OK;
+  wr_outcome outcome = run->result.outcome; /* that of all parts, unlike a signal */
+  if (run->result.by == WR_BY_HOST || outcome == WR_INTERRUPTED || outcome == WR_TIME_LIMIT) return WR_OK;
   wr_ledger_enter(c->process, WR_PHASE_CALIBRATE);
   TRY(wr_plan_time_start(plan));
   TRY(c->program->multiply(solve, count));
@@ -214,17 +215,18 @@ static wr_status run_warm(wr_comparison *c, void *solve, const wr_monitor *monit
   wr_status status = WR_OK;
   double *seconds = NULL, *solving = NULL;
   int64_t count = c->settings->repeat - 1;
-  if (count < 1 || *c->interrupted || run->result.outcome == WR_TIME_LIMIT) return WR_OK;
-  TRY(wr_alloc(&seconds, count, sizeof *seconds, "times of repeated solves"));
-  TRY(wr_alloc(&solving, count, sizeof *solving, "times of repeated solves"));
-  wr_monitor quiet = {.interrupted = monitor->interrupted, .deadline = monitor->deadline};
+  if (count < 1 || run->result.outcome == WR_INTERRUPTED || run->result.outcome == WR_TIME_LIMIT) return WR_OK;
+  status = wr_alloc(&seconds, count, sizeof *seconds, "times of repeated solves");
+  if (status == WR_OK) status = wr_alloc(&solving, count, sizeof *solving, "times of repeated solves");
+  TRY(wr_comm_agree(c->comm, status));
+  wr_monitor quiet = {.interrupted = monitor->interrupted, .deadline = monitor->deadline, .comm = c->comm};
   for (int64_t k = 0; k < count; k++) {
     wr_result again;
     double *x = NULL, begin = wr_clock();
     TRY(c->program->run(solve, &quiet, &again));
     solving[k] = wr_clock() - begin;
     if (again.outcome == WR_INTERRUPTED || again.outcome == WR_TIME_LIMIT) goto done;
-    TRY(take_answer(c, solve, &x));
+    TRY(wr_comm_agree(c->comm, take_answer(c, solve, &x)));
     status = c->program->normalise ? c->program->normalise(solve, x) : WR_OK;
     seconds[k] = wr_clock() - begin;
     wr_free(x);

@@ -92,8 +92,8 @@ static wr_status check_parts(job *j) {
   const struct {
     const char *name;
     int given;
-  } others[] = {{"check", s->check != NULL}, {"report", s->report != NULL}, {"save-binary", s->save_binary != NULL},
-                {"seeds", s->seeds != NULL}, {"tune-cache", s->tune_cache != NULL}, {"repeat", s->repeat > 1}};
+  } others[] = {{"save-binary", s->save_binary != NULL}, {"seeds", s->seeds != NULL},
+                {"tune-cache", s->tune_cache != NULL}};
   if (j->comm == NULL && s->partition)
     return wr_fail(WR_EUSAGE, "--partition is for several processes: start them by mpirun -n N, or on GPUs with -g N");
   if (j->comm == NULL) return WR_OK;
@@ -383,7 +383,8 @@ static wr_status write_page(job *j, const wr_error *failure) {
   wr_output_file out = {0};
   char *settings = NULL;
   int code = failure ? wr_status_exit_code(failure->status) : exit_code_of(j), is_checked = 1, is_doubtful = 0;
-  if (j->settings.report == NULL) return WR_OK;
+  if (j->settings.report == NULL || (failure && !is_first(j))) return WR_OK;
+  if (!is_first(j)) return wr_figure_matrix(NULL, j->A, 2);
   for (int k = 0; k < c->count; k++) {
     is_checked &= !j->runs[k].ran || j->runs[k].verdict.level != WR_VERIFY_OFF;
     is_doubtful |= j->runs[k].ran && wr_run_is_doubtful(&j->facts, &j->runs[k]);
@@ -405,7 +406,7 @@ static wr_status write_page(job *j, const wr_error *failure) {
     wr_writer page = {.file = out.file, .is_html = 1};
     TRY(j->program->present(&page, j->problem, &shown, &j->ids, c->answer, c->answer_n, &c->runs[c->answer_run]));
   }
-  TRY(wr_figure_matrix(out.file, j->A, 2));
+  if (failure == NULL || j->comm == NULL) TRY(wr_figure_matrix(out.file, j->A, 2)); /* the parts do not fail together */
   wr_page_end(out.file, settings);
   TRY(wr_output_commit(&out));
 done:
@@ -590,6 +591,7 @@ static wr_status report_check(const job *j) {
   FILE *out = has_standard_output(s) ? stderr : stdout;
   wr_writer writer = wr_writer_of_text(out);
   char *text = NULL;
+  if (!is_first(j)) return WR_OK;
   if (s->json) {
     TRY(wr_options_text(j->program->options, s, &text));
     TRY(wr_report_check_json(s->json, &j->facts, &j->certificate, text, &j->ledger));

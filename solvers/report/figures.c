@@ -10,6 +10,7 @@
 #include "solvers/report/html.h"
 #include "solvers/report/matrix_picture.h"
 #include "solvers/report/report_text.h"
+#include "spmv/parts/halo.h"
 
 enum { TEXT_ROOM = 16, LABEL_ROOM = 256, MOST_POINTS = 4000, LEAST_POINTS = 60, LEVELS = 7 };
 
@@ -312,16 +313,16 @@ static void write_cells(FILE *file, const wr_matrix_picture *p, int level) {
   if (begun) fputs("\"/>\n", file);
 }
 
-static void write_spy(FILE *file, const wr_csr *A, const wr_matrix_picture *p) {
+static void write_spy(FILE *file, const wr_matrix_picture *p) {
   char least[TEXT_ROOM], most[TEXT_ROOM], high[TEXT_ROOM], wide[TEXT_ROOM];
   wr_line caption = {0};
-  int cells = p->rows * p->cols, is_coarse = p->rows < A->nrows || p->cols < A->ncols;
+  int cells = p->rows * p->cols, is_coarse = p->rows < p->nrows || p->cols < p->ncols;
   if (is_coarse) {
     wr_line_add(&caption,
                 "Where the nonzeros are: %d x %d cells, each of %s x %s elements or one less each way, with %s to %s "
                 "nonzeros",
-                p->rows, p->cols, wr_text_count((A->nrows + p->rows - 1) / p->rows, high),
-                wr_text_count((A->ncols + p->cols - 1) / p->cols, wide), wr_text_count(p->least, least),
+                p->rows, p->cols, wr_text_count((p->nrows + p->rows - 1) / p->rows, high),
+                wr_text_count((p->ncols + p->cols - 1) / p->cols, wide), wr_text_count(p->least, least),
                 wr_text_count(p->most, most));
     if (p->most > p->least) wr_line_add(&caption, ", stronger where there are more, on a logarithmic scale");
     wr_line_add(&caption, "; %.3g%% of the cells are empty. Row 1 is at the top.", 100.0 * (cells - p->filled) / cells);
@@ -339,7 +340,7 @@ static void write_spy(FILE *file, const wr_csr *A, const wr_matrix_picture *p) {
   end_figure(file, &caption);
 }
 
-static void write_lengths(FILE *file, const wr_csr *A, const wr_matrix_picture *p) {
+static void write_lengths(FILE *file, const wr_matrix_picture *p) {
   int64_t most = 1;
   for (int k = 0; k < p->bars; k++) most = p->count[k] > most ? p->count[k] : most;
   fputs("<figure>\n<table class=\"lengths\">\n<thead><tr><th scope=\"col\">nonzeros in a row</th>"
@@ -352,7 +353,7 @@ static void write_lengths(FILE *file, const wr_csr *A, const wr_matrix_picture *
             "</th><td>%" PRId64
             "</td><td class=\"wide\"><svg class=\"length\" role=\"img\"><title>%.3g%% of the rows</title>"
             "<rect width=\"%.4g%%\" height=\"100%%\"/></svg></td></tr>\n",
-            p->count[k], 100 * (double)p->count[k] / (double)A->nrows, 100 * (double)p->count[k] / (double)most);
+            p->count[k], 100 * (double)p->count[k] / (double)p->nrows, 100 * (double)p->count[k] / (double)most);
   }
   fputs("</tbody>\n</table>\n", file);
   wr_line caption = {0};
@@ -361,14 +362,17 @@ static void write_lengths(FILE *file, const wr_csr *A, const wr_matrix_picture *
 }
 
 wr_status wr_figure_matrix(FILE *file, const wr_csr *A, int level) {
+  wr_status status;
   wr_matrix_picture *p = NULL;
-  PASS(wr_alloc(&p, 1, sizeof *p, "the picture of the matrix"));
-  wr_matrix_picture_draw(A, p);
+  TRY(wr_comm_agree(wr_csr_comm(A), wr_alloc(&p, 1, sizeof *p, "the picture of the matrix")));
+  TRY(wr_matrix_picture_draw(A, p));
+  if (file == NULL) goto done;
   fprintf(file, "<h%d>Matrix</h%d>\n", level, level);
   if (p->rows == 0) fputs("<p>There is no row to draw.</p>\n", file);
   if (p->rows > 0 && p->filled == 0) fputs("<p>The matrix has no nonzeros.</p>\n", file);
-  if (p->filled > 0) write_spy(file, A, p);
-  if (p->rows > 0) write_lengths(file, A, p);
+  if (p->filled > 0) write_spy(file, p);
+  if (p->rows > 0) write_lengths(file, p);
+done:
   wr_free(p);
-  return WR_OK;
+  return status;
 }

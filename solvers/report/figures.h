@@ -17,7 +17,8 @@ void wr_figure_times(FILE *file, const wr_run *runs, int count);
 /* Time a multiply, preparation included, by the number of multiplies; of two runs or more that multiplied right. */
 void wr_figure_break_even(FILE *file, const wr_run *runs, int count, int level);
 
-/* Nonzeros by place and rows by length. WR_ENOMEM. */
+/* Nonzeros by place and rows by length. If A is a part, of all parts: collective, and file is NULL in those that write none.
+ * WR_ENOMEM */
 wr_status wr_figure_matrix(FILE *file, const wr_csr *A, int level);
 
 #endif

@@ -7,6 +7,7 @@
 enum { WR_PICTURE_CELLS = 96, WR_PICTURE_BARS = 40 };
 
 typedef struct wr_matrix_picture {
+  int64_t nrows, ncols; /* of the matrix, of all its parts                              */
   int rows, cols; /* of the grid: those of the matrix, at most WR_PICTURE_CELLS each   */
   int64_t cell[WR_PICTURE_CELLS]
               [WR_PICTURE_CELLS]; /* [rows][cols] nonzeros; cell (g, h) begins at row ceil(g nrows / rows)
@@ -20,7 +21,8 @@ typedef struct wr_matrix_picture {
 } wr_matrix_picture;
 
 /* Reads each column index once; on all threads, with the same result for any number of them. Without host arrays, or without
- * rows or columns, there are no cells and no bars. */
-void wr_matrix_picture_draw(const wr_csr *A, wr_matrix_picture *picture);
+ * rows or columns, there are no cells and no bars. If A is a part, all parts get the picture of the whole: collective, and
+ * WR_EDEVICE where another part does not answer. */
+wr_status wr_matrix_picture_draw(const wr_csr *A, wr_matrix_picture *picture);
 
 #endif

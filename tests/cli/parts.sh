@@ -68,6 +68,7 @@ one_sentence 'b.mtx'
 
 # Parts of any rows, by a file or by METIS: the answer, b and the guess are in the order of the file.
 awk 'BEGIN { for (i = 0; i < 512; i++) print (i * i + int(i / 9)) % 3 }' >"$work/three.txt"
+awk 'BEGIN { for (i = 0; i < 1728; i++) print (i * i + int(i / 9)) % 3 }' >"$work/twelve.txt"
 counts=3 partition=$work/three.txt
 solves gen:stencil:n=8
 solves gen:stencil:n=8,convection=0 --rhs random:3 --precond ilu0
@@ -155,9 +156,33 @@ together 2 3 -q -n 200 --scale none gen:jump:n=14
 together 0 2 --scale equilibrate gen:stencil:n=8
 says "$out" 'equilibrated'
 
+# A given x is checked by parts, to the same numbers.
+run 0 bicgstab -q --deterministic -o "$work/x.mtx" gen:stencil:n=12
+run 0 bicgstab --check "$work/x.mtx" gen:stencil:n=12
+grep -v '^  times' "$out" >"$work/alone"
+together 0 3 --check "$work/x.mtx" gen:stencil:n=12
+grep -v '^  times' "$out" >"$work/together"
+same 'what is said of a checked x' "$work/together" "$work/alone"
+together 0 3 -q --partition "$work/twelve.txt" --check "$work/x.mtx" --json "$work/check.json" gen:stencil:n=12
+grep -q '"met_tolerance": true' "$work/check.json"
+expect 'the JSON of a check does not say that the tolerance is met'
+together 2 3 -q --rhs random:3 --check "$work/x.mtx" gen:stencil:n=12
+one_sentence 'does not meet the tolerance'
+together 3 3 -q --check "$work/b.mtx" gen:stencil:n=12
+one_sentence 'b.mtx'
+
+# Solves are repeated; one process writes the page, which has the picture of the whole matrix.
+run 0 bicgstab -q -k cpu_csr --report "$work/alone.html" gen:stencil:n=12
+together 0 3 --repeat 3 -k cpu_csr --report "$work/parts.html" gen:stencil:n=12
+says "$out" 'warm'
+for name in alone parts; do sed -n '/<h2>Matrix/,/<\/table>/p' "$work/$name.html" >"$work/$name.picture"; done
+[ "$(wc -c <"$work/alone.picture")" -gt 1000 ]
+expect 'the page has no picture'
+same 'pictures of the matrix' "$work/parts.picture" "$work/alone.picture"
+
 # What is for one process.
-for options in '--precond auto' '--scale match' '--fallback direct' '--repeat 2' '-k cpu_csr,reference' '-k auto:measure=1' \
-  "--save-binary $work/a.wrm" "--check $work/x.mtx" "--report $work/a.html"; do
+for options in '--precond auto' '--scale match' '--fallback direct' '-k cpu_csr,reference' '-k auto:measure=1' \
+  "--save-binary $work/a.wrm"; do
   # shellcheck disable=SC2086
   together 4 2 $options gen:stencil:n=8
   one_sentence 'several'

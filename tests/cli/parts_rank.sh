@@ -125,6 +125,10 @@ sums=$(awk -F'[:,]' '/"parts"/ { inside = 1 } /\]/ { inside = 0 }
 [ "$sums" = "1600 $(awk -F'[:,]' '/"nnz"/ { print $2 + 0; exit }' "$work/one.json")" ]
 expect "the parts have $sums rows and nonzeros"
 
+together 0 3 -q --repeat 2 --method power --report "$work/page.html" gen:web:n=2000
+grep -q '<h2>Matrix' "$work/page.html"
+expect 'the page has no picture of the matrix'
+
 # The same bits for as many processes, any number of threads, and from a file.
 run 0 pagerank -q --save-binary "$work/web.wrm" gen:web:n=2000
 together 0 3 -q --deterministic --threads 1 -o "$work/1.npy" gen:web:n=2000
