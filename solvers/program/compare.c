@@ -79,6 +79,7 @@ static void start_opening(wr_comparison *c, wr_place place, int in_thread) {
                   .threads = c->threads,
                   .deterministic = c->settings->deterministic,
                   .comm = c->comm,
+                  .exchange = (wr_exchange)c->settings->exchange,
                   .tune_cache = c->settings->tune_cache};
   c->env_tried[place] = 1;
   int takes_long = place == WR_CUDA && wr_backend_default(WR_CUDA) != NULL; /* otherwise this build has no device to open */
@@ -523,7 +524,8 @@ static wr_status run_one(wr_comparison *c, int index) {
     run->backend = choice->backend, snprintf(run->knobs, sizeof run->knobs, "%s", wr_plan_knobs(plans.plan));
   status = wr_comm_agree(c->comm, status);
   TRY(status);
-  int in_pieces = c->comm && !wr_plan_get_info(plans.plan)->peers; /* hosts exchange, and the epilogue follows by itself */
+  wr_exchange exchange = wr_plan_get_info(plans.plan)->exchange;
+  int in_pieces = c->comm && exchange == WR_EXCHANGE_HOSTS; /* hosts exchange, and the epilogue follows by itself */
   run->fused_epilogue = (choice->backend->caps & WR_CAP_EPILOGUE) != 0 && !in_pieces;
   if (c->settings->precision == WR_PRECISION_MIXED) TRY(wr_comm_agree(c->comm, prepare_narrow(c, choice, env, &plans)));
   wr_ledger_stop(&run->ledger);

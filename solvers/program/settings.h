@@ -49,6 +49,7 @@ typedef struct wr_settings {
   /* when to stop */
   double tolerance, atol, time_limit; /* time_limit: s since the process began; 0: none */
   int64_t gpus;    /* -g: processes with a GPU each; 0: not given */
+  int exchange;     /* wr_exchange: the choices' order is that of the type */
   char *partition; /* which rows each part has: NULL, "metis", or a file */
   double patience; /* s that a part waits for the others */
   int stop;

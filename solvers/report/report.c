@@ -346,7 +346,10 @@ static void print_parts(wr_writer *out, const wr_problem_facts *problem, const w
   double busy = wr_parts_busy(problem->parts, problem->part_count);
   if (isfinite(busy)) wr_line_add(&line, "; all together at work for %.0f%% of the solve", 100 * busy);
   if (run->ran && run->backend->place == WR_CUDA)
-    wr_line_add(&line, run->info.peers ? "; GPUs exchange with each other" : "; GPUs exchange by way of their hosts");
+    wr_line_add(&line, "; GPUs exchange %s",
+                run->info.exchange == WR_EXCHANGE_PEERS  ? "with each other"
+                : run->info.exchange == WR_EXCHANGE_NCCL ? "by NCCL"
+                                                         : "by way of their hosts");
   print_labelled(out, "parts", &line);
   for (int64_t k = 0; verbose && k < problem->part_count; k++) {
     line = (wr_line){0};

@@ -105,7 +105,7 @@ void wr_json_plan(wr_json *json, const wr_run *run, int is_solve) {
   wr_json_integer(json, "memory_bytes", wr_run_memory(run));
   wr_json_boolean(json, "deterministic", info->deterministic);
   if (is_solve) wr_json_boolean(json, "fused_epilogue", run->fused_epilogue);
-  if (is_solve) wr_json_boolean(json, "peers", info->peers);
+  if (is_solve) wr_json_boolean(json, "peers", info->exchange == WR_EXCHANGE_PEERS);
   wr_json_text(json, "line", info->line);
   wr_json_text(json, "better", info->better ? info->better : "");
   wr_json_text(json, "advice", info->advice);

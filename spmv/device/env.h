@@ -7,6 +7,14 @@
 
 WR_C_BEGIN
 
+/* How cards of several parts exchange numbers. */
+typedef enum wr_exchange {
+  WR_EXCHANGE_AUTO,  /* peers if they can, else hosts                                 */
+  WR_EXCHANGE_PEERS, /* cards write into each other's memory (spmv/device/peers.h)     */
+  WR_EXCHANGE_NCCL,  /* by NCCL, also between hosts (spmv/device/nccl_exchange.h)      */
+  WR_EXCHANGE_HOSTS  /* by way of the hosts                                           */
+} wr_exchange;
+
 struct wr_resident;
 struct wr_testing;
 struct wr_comm;
@@ -23,6 +31,7 @@ typedef struct wr_env {
   int need_columns;  /* the most columns of wr_plan_apply_many that plans prepare for; 0: none         */
   const char *tune_cache; /* a file in which backends that tune keep the configurations that they have found, and look before */
                      /* they time any; not with deterministic. NULL: none                                                  */
+  wr_exchange exchange;  /* WR_CUDA, with comm: how                                                       */
   struct wr_comm *comm;  /* vectors are parts of longer ones, and sums are those over all parts; NULL: they are not */
   const wr_watch *watch; /* long preparations ask it whether to end, with WR_EUNAVAILABLE; NULL: never */
   struct wr_testing *testing; /* NULL; tests alone set it (testing.h)                                  */

@@ -128,6 +128,8 @@ wr_status wr_peers_loop_open(wr_peers *peers, wr_env *env, const wr_vecops *of_p
                              const struct wr_loop_request *request, struct wr_loop **loop) {
   return fail();
 }
+wr_exchange wr_peers_exchange(const wr_peers *peers) { return WR_EXCHANGE_HOSTS; }
+wr_status wr_peers_await(wr_peers *peers, wr_env *env) { return fail(); }
 wr_status wr_peers_check(wr_peers *peers) { return fail(); }
 wr_status wr_peers_count_waiting(wr_peers *peers, wr_env *env) { return fail(); }
 wr_status wr_peer_halo_open(wr_peers *peers, wr_env *env, const wr_halo *halo, wr_peer_halo **h) { return fail(); }

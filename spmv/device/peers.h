@@ -1,5 +1,6 @@
-/* Cards of one host that exchange numbers without their hosts: each card writes into the memory of the others, while a loop
- * runs on all of them. This is for the parts of one solve, one process a card (spmv/parts/comm.h).
+/* Cards that exchange numbers without their hosts. This is for the parts of one solve, one process a card (spmv/parts/comm.h).
+ * On one host each card writes into the memory of the others, while a loop runs on all of them. With NCCL, which also works
+ * between hosts, the host launches each exchange and does not wait for it.
  *
  * A sum over all parts: a kernel of one block hands the sums of its part to all other cards, waits for theirs, adds all by rank
  * and runs the step behind the sums. So all parts get the same bits, those that wr_comm_sum gives.
@@ -23,10 +24,15 @@ enum { WR_MOST_PEERS = 16 }; /* cards of a host */
 
 typedef struct wr_peers wr_peers;
 
-/* *peers := for the parts of env->comm; NULL where they cannot: not all on one machine, more than WR_MOST_PEERS, or cards that
- * do not reach each other's memory; wr_status_message then says why. Collective, as are the calls below. WR_ENOMEM */
+/* *peers := for the parts of env->comm, as env->exchange says; NULL: by way of the hosts. Cards do not write into each other's
+ * memory if they are not all on one machine, more than WR_MOST_PEERS, or do not reach it. Then wr_status_message says why, and
+ * it is a failure if peers were asked for. Collective, as are the calls below. WR_EUNAVAILABLE, WR_EDEVICE: what was asked for
+ * is not possible; WR_ENOMEM */
 wr_status wr_peers_open(wr_env *env, wr_peers **peers);
 void wr_peers_close(wr_peers *peers); /* not collective; NULL is fine */
+
+/* The way that was taken; that of NULL is hosts. Not collective. */
+wr_exchange wr_peers_exchange(const wr_peers *peers);
 
 /* Each sum of `reduce`, which has `most`, := that over all parts, where `when` is not 0; then the step. Asynchronous. */
 wr_status wr_peers_sum(wr_peers *peers, wr_env *env, const wr_reduction *reduce, int most, wr_scalar when,
@@ -36,6 +42,9 @@ wr_status wr_peers_sum(wr_peers *peers, wr_env *env, const wr_reduction *reduce,
  * of the parts wants to stop, which they have agreed on with their last sum. WR_EUNAVAILABLE: there are no such nodes. */
 wr_status wr_peers_loop_open(wr_peers *peers, wr_env *env, const wr_vecops *of_place,
                              const struct wr_loop_request *request, struct wr_loop **loop);
+
+/* Before a wait for the device: if NCCL exchanges, waits for at most comm->patience seconds. WR_EDEVICE. Not collective. */
+wr_status wr_peers_await(wr_peers *peers, wr_env *env);
 
 /* Behind a wait for the device: WR_OK, or WR_EDEVICE: a kernel has waited in vain for another part. Not collective. */
 wr_status wr_peers_check(wr_peers *peers);

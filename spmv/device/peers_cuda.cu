@@ -1,5 +1,5 @@
 /* Everything that cards exchange goes through a mailbox on each card, into which the others write (kernel/peer.cuh), and
- * through the vectors of halos. */
+ * through the vectors of halos; or by NCCL (nccl_exchange.h), which needs no mailbox. */
 #include "spmv/device/peers.h"
 
 #include <cuda_runtime.h>
@@ -9,6 +9,7 @@
 #include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
+#include "spmv/device/nccl_exchange.h"
 #include "spmv/kernel/peer.cuh"
 #include "spmv/kernel/spin.cuh"
 #include "spmv/kernel/steps.cuh"
@@ -30,9 +31,10 @@ static_assert((int)WR_FUSED_REDUCTIONS < (int)RECORDS, "room for all sums of an 
 
 /* Memory of a card that the others write. Part r writes what is at [r]. Exchanges of halos are counted over all halos. */
 typedef struct mailbox {
-  wr_record sums[2][WR_MOST_PEERS][RECORDS]; /* of even and odd rounds: nothing is overwritten before all have read it */
-  uint32_t sent[WR_MOST_PEERS];                   /* exchanges that part r has sent its elements of              */
-  uint32_t done[WR_MOST_PEERS];                   /* exchanges whose elements part r needs no more               */
+  wr_record sums[2][WR_MOST_PEERS]
+                [RECORDS];      /* of even and odd rounds: nothing is overwritten before all have read it */
+  uint32_t sent[WR_MOST_PEERS]; /* exchanges that part r has sent its elements of              */
+  uint32_t done[WR_MOST_PEERS]; /* exchanges whose elements part r needs no more               */
 } mailbox;
 
 /* What the kernels of a part count, on its card. */
@@ -44,6 +46,7 @@ typedef struct counts {
   unsigned broken;              /* 1: a kernel has waited in vain, and none waits any more     */
   unsigned sent, received;      /* blocks of the exchange that runs that have done so          */
   unsigned long long waited;    /* nanoseconds                                                 */
+  unsigned long long began;     /* by NCCL: when the sum that runs began                       */
 } counts;
 
 /* Pinned, written by kernels, read by the host. A kernel that writes there takes microseconds longer, so they do it once. */
@@ -66,6 +69,8 @@ struct wr_peers {
   parts_view view;
   unsigned long long waited; /* of now->waited, what comm->waited has */
   const unsigned *stop;      /* of the loop that is recorded           */
+  wr_nccl *nccl;             /* NULL: cards write into each other's memory */
+  double *gathered;          /* by NCCL: [1 + size][RECORDS] the sums of this part, and those of all by rank */
 };
 
 /* ---- Kernels ---- */
@@ -80,7 +85,7 @@ static __device__ inline void count_waiting(const parts_view &p, uint64_t begin)
 }
 
 typedef struct sum_work {
-  int count;            /* sums                                          */
+  int count; /* sums                                          */
   double *sum[WR_FUSED_REDUCTIONS];
   const double *when;   /* NULL, or 0 there: no sums                     */
   const unsigned *stop; /* not 0: this part wants to stop. NULL: no loop */
@@ -122,6 +127,37 @@ __global__ void __launch_bounds__(SUM_THREADS)
   }
   __syncthreads();
   if (threadIdx.x == 0) wr_step_run<WR_AFTER_ANY>(then, wr_step_stop(then), then.bank);
+}
+
+/* By NCCL: the sums of this part, one behind the other. One warp. */
+__global__ void __launch_bounds__(32)
+    pack_sums(WR_KERNEL_PARAMETER parts_view p, WR_KERNEL_PARAMETER sum_work w, double *mine) {
+  wr_begin_kernel();
+  if ((int)threadIdx.x < w.count) mine[threadIdx.x] = *w.sum[threadIdx.x];
+  if (threadIdx.x == 0) p.now->began = wr_peer_clock();
+}
+
+/* all[size][RECORDS] := the sums of each part, by rank, have come. One warp. */
+__global__ void __launch_bounds__(32) add_sums(WR_KERNEL_PARAMETER parts_view p, WR_KERNEL_PARAMETER sum_work w,
+                                               const double *all, WR_KERNEL_PARAMETER wr_step_work then) {
+  wr_begin_kernel();
+  int t = (int)threadIdx.x;
+  bool adds = !(w.when && *w.when == 0);
+  double sum = 0;
+  for (int part = 0; part < p.size && t < w.count; part++) sum += all[part * RECORDS + t];
+  if (adds && t < w.count) *w.sum[t] = sum;
+  if (t == 0) count_waiting(p, p.now->began);
+  __syncthreads();
+  if (t == 0) wr_step_run<WR_AFTER_ANY>(then, wr_step_stop(then), then.bank);
+}
+
+/* By NCCL: packed[count] := x[list[0..count)]. */
+template <class T>
+__global__ void __launch_bounds__(HALO_THREADS)
+    pack_elements(const int32_t *list, int64_t count, const T *x, T *packed) {
+  wr_begin_kernel();
+  int64_t k = blockIdx.x * (int64_t)HALO_THREADS + threadIdx.x, step = gridDim.x * (int64_t)HALO_THREADS;
+  for (; k < count; k += step) packed[k] = x[list[k]];
 }
 
 /* A stretch of a send: to[count] := x[list[0..count)], or without a list x[0..count). */
@@ -301,9 +337,8 @@ static wr_status check_reach(const wr_env *env) {
   return WR_OK;
 }
 
-static wr_status open_parts(wr_env *env, wr_peers *peers) {
+static wr_status open_counts(wr_env *env, wr_peers *peers) {
   wr_comm *comm = env->comm;
-  void *boxes[WR_MOST_PEERS];
   wr_status status = wr_device_alloc_shared(env, &peers->view.now, 1, sizeof *peers->view.now, "exchanges of parts");
   if (status == WR_OK)
     status = WR_CUDA(cudaMemsetAsync(peers->view.now, 0, sizeof *peers->view.now, (cudaStream_t)env->stream));
@@ -312,37 +347,66 @@ static wr_status open_parts(wr_env *env, wr_peers *peers) {
   peers->view.told->broken = 0;
   peers->view.rank = comm->rank, peers->view.size = comm->size;
   peers->view.patience = (uint64_t)(comm->patience * 1e9);
-  status = share(peers, env, sizeof(mailbox), "exchanges of parts", boxes);
-  for (int r = 0; r < comm->size; r++) peers->view.box[r] = (mailbox *)boxes[r];
+  return WR_OK;
+}
+
+static wr_status open_mailboxes(wr_env *env, wr_peers *peers) {
+  void *boxes[WR_MOST_PEERS];
+  PASS(wr_comm_agree(env->comm, check_reach(env)));
+  PASS(open_counts(env, peers));
+  wr_status status = share(peers, env, sizeof(mailbox), "exchanges of parts", boxes);
+  for (int r = 0; r < env->comm->size; r++) peers->view.box[r] = (mailbox *)boxes[r];
   return status;
 }
 
-/* A failure that all parts share is none: they exchange by way of their hosts. */
+static wr_status open_nccl(wr_env *env, wr_peers *peers) {
+  wr_status status = wr_device_alloc_shared(env, &peers->gathered, (1 + env->comm->size) * (int64_t)RECORDS,
+                                            sizeof *peers->gathered, "sums of parts");
+  PASS(wr_comm_agree(env->comm, status));
+  PASS(open_counts(env, peers));
+  return wr_nccl_open(env, &peers->nccl);
+}
+
+/* A failure that all parts share is none where no way was asked for: they exchange by way of their hosts. */
 extern "C" wr_status wr_peers_open(wr_env *env, wr_peers **out) {
   wr_status status;
   wr_peers *peers = NULL;
   *out = NULL;
-  TRY(wr_comm_agree(env->comm, check_reach(env)));
+  if (env->exchange == WR_EXCHANGE_HOSTS) return WR_OK;
   TRY(wr_comm_agree(env->comm, wr_alloc_zeroed(&peers, 1, sizeof *peers, "exchanges of parts")));
   peers->comm = env->comm, peers->device = env->device;
-  TRY(open_parts(env, peers));
+  TRY((env->exchange == WR_EXCHANGE_NCCL ? open_nccl : open_mailboxes)(env, peers));
   *out = peers, peers = NULL;
 done:
   wr_peers_close(peers);
-  return status == WR_ENOMEM || env->comm->broken.status != WR_OK ? status : WR_OK;
+  int must = env->exchange != WR_EXCHANGE_AUTO || status == WR_ENOMEM || env->comm->broken.status != WR_OK;
+  return must ? status : WR_OK;
 }
 
 extern "C" void wr_peers_close(wr_peers *peers) {
   void *boxes[WR_MOST_PEERS];
   if (peers == NULL) return;
-  for (int r = 0; r < peers->comm->size; r++) boxes[r] = peers->view.box[r];
-  unshare(peers, boxes);
+  for (int r = 0; r < peers->comm->size && r < WR_MOST_PEERS; r++) boxes[r] = peers->view.box[r];
+  if (peers->gathered == NULL) unshare(peers, boxes);
+  wr_nccl_close(peers->nccl);
+  wr_device_free_shared(peers->device, peers->gathered);
   wr_device_free_shared(peers->device, peers->view.now);
   wr_pinned_free(peers->view.told);
   wr_free(peers);
 }
 
+extern "C" wr_exchange wr_peers_exchange(const wr_peers *peers) {
+  return peers == NULL ? WR_EXCHANGE_HOSTS : peers->nccl ? WR_EXCHANGE_NCCL : WR_EXCHANGE_PEERS;
+}
+
 /* ---- Sums ---- */
+
+static wr_status sum_by_nccl(wr_peers *peers, wr_env *env, const sum_work &w, const wr_step_work &step) {
+  double *mine = peers->gathered, *all = mine + RECORDS;
+  PASS(WR_LAUNCH_EARLY(env, (pack_sums), 1, 32, 0, peers->view, w, mine));
+  PASS(wr_nccl_gather(peers->nccl, env, mine, RECORDS * sizeof *mine, all));
+  return WR_LAUNCH_EARLY(env, (add_sums), 1, 32, 0, peers->view, w, (const double *)all, step);
+}
 
 extern "C" wr_status wr_peers_sum(wr_peers *peers, wr_env *env, const wr_reduction *reduce, int most, wr_scalar when,
                                   const wr_then *then) {
@@ -365,6 +429,7 @@ extern "C" wr_status wr_peers_sum(wr_peers *peers, wr_env *env, const wr_reducti
   }
   env->then_done = runs_step;
   if (w.count == 0) return WR_OK;
+  if (peers->nccl) return sum_by_nccl(peers, env, w, step);
   return WR_LAUNCH_EARLY(env, (sum_over_parts), 1, SUM_THREADS, 0, peers->view, w, step);
 }
 
@@ -377,6 +442,10 @@ extern "C" wr_status wr_peers_loop_open(wr_peers *peers, wr_env *env, const wr_v
   peers->stop = state->go.stop;
   state->go.stop = &peers->view.now->agreed;
   return WR_OK;
+}
+
+extern "C" wr_status wr_peers_await(wr_peers *peers, wr_env *env) {
+  return peers->nccl ? wr_nccl_wait(peers->nccl, env) : WR_OK;
 }
 
 extern "C" wr_status wr_peers_check(wr_peers *peers) {
@@ -392,6 +461,7 @@ extern "C" wr_status wr_peers_check(wr_peers *peers) {
 
 extern "C" wr_status wr_peers_count_waiting(wr_peers *peers, wr_env *env) {
   unsigned long long waited = 0;
+  PASS(wr_peers_await(peers, env));
   PASS(wr_cuda_enter(env));
   PASS(WR_CUDA(cudaMemcpyAsync(&waited, &peers->view.now->waited, sizeof waited, cudaMemcpyDeviceToHost,
                                (cudaStream_t)env->stream)));
@@ -406,11 +476,13 @@ extern "C" wr_status wr_peers_count_waiting(wr_peers *peers, wr_env *env) {
 struct wr_peer_halo {
   wr_peers *peers;
   const wr_halo *halo;
-  void *come[WR_MOST_PEERS];       /* the buffer of each part: [count] of its halo, or [2][count] records */
-  int64_t at[WR_MOST_PEERS];       /* where in them the elements of this part belong ...                  */
-  int64_t counts[WR_MOST_PEERS];   /* ... and the count of each part                                      */
+  void *come[WR_MOST_PEERS];     /* the buffer of each part: [count] of its halo, or [2][count] records */
+  int64_t at[WR_MOST_PEERS];     /* where in them the elements of this part belong ...                  */
+  int64_t counts[WR_MOST_PEERS]; /* ... and the count of each part                                      */
   int uses_records;
-  int32_t *send;                   /* [halo->to[size]] on the device, or NULL                             */
+  int32_t *send;      /* [halo->to[size]] on the device, or NULL                             */
+  void *packed;       /* by NCCL: [halo->to[size]] elements to send; NULL: all of x is sent  */
+  wr_parcel *parcels; /* by NCCL: [2 * size]                                                  */
 };
 
 /* Each part says how many elements its halo has, and where it wants those of each other. All use records if none has many. */
@@ -433,22 +505,31 @@ done:
   return status;
 }
 
+/* The buffers into which the other cards write. */
+static wr_status open_buffers(wr_peer_halo *h, wr_env *env) {
+  PASS(find_places(h));
+  int64_t element = h->uses_records ? 2 * (int64_t)sizeof(wr_record) : wr_type_bytes(env->type);
+  int64_t bytes = h->halo->count * element;
+  return share(h->peers, env, bytes > 0 ? bytes : 1, "the halo", h->come);
+}
+
 extern "C" wr_status wr_peer_halo_open(wr_peers *peers, wr_env *env, const wr_halo *halo, wr_peer_halo **out) {
   wr_status status;
   wr_peer_halo *h = NULL;
-  int64_t size = wr_type_bytes(env->type), bytes;
-  int64_t listed = halo->whole ? 0 : halo->to[peers->comm->size];
+  const int size = peers->comm->size;
+  int64_t listed = halo->whole ? 0 : halo->to[size];
   *out = NULL;
   status = wr_alloc_zeroed(&h, 1, sizeof *h, "the halo");
+  if (status == WR_OK) h->peers = peers, h->halo = halo;
   if (status == WR_OK && listed > 0) {
     status = wr_device_alloc_shared(env, &h->send, listed, sizeof *h->send, "the halo");
     if (status == WR_OK) status = wr_device_upload(env, h->send, halo->send, listed, WR_AS_4_BYTES);
   }
+  if (status == WR_OK && listed > 0 && peers->nccl)
+    status = wr_device_alloc_shared(env, &h->packed, listed, (size_t)wr_type_bytes(env->type), "the halo");
+  if (status == WR_OK && peers->nccl) status = wr_alloc_zeroed(&h->parcels, 2 * size, sizeof *h->parcels, "the halo");
   TRY(wr_comm_agree(peers->comm, status));
-  h->peers = peers, h->halo = halo;
-  TRY(find_places(h));
-  bytes = h->uses_records ? 2 * halo->count * (int64_t)sizeof(wr_record) : halo->count * size;
-  TRY(share(peers, env, bytes > 0 ? bytes : 1, "the halo", h->come));
+  if (peers->nccl == NULL) TRY(open_buffers(h, env));
   *out = h, h = NULL;
 done:
   wr_peer_halo_close(h);
@@ -457,10 +538,10 @@ done:
 
 extern "C" void wr_peer_halo_close(wr_peer_halo *h) {
   if (h == NULL) return;
-  if (h->peers) {
-    unshare(h->peers, h->come);
-    wr_device_free_shared(h->peers->device, h->send);
-  }
+  if (h->peers->nccl == NULL) unshare(h->peers, h->come);
+  wr_device_free_shared(h->peers->device, h->send);
+  wr_device_free_shared(h->peers->device, h->packed);
+  wr_free(h->parcels);
   wr_free(h);
 }
 
@@ -504,8 +585,35 @@ static wr_status exchange(wr_peer_halo *h, wr_env *env, const wr_vec *x, const w
   return WR_LAUNCH_EARLY(env, (exchange_halo<T>), grid, HALO_THREADS, 0, view, w, from, (const T *)come, halo, count);
 }
 
+template <class T>
+static wr_status exchange_by_nccl(wr_peer_halo *h, wr_env *env, const wr_vec *x, const wr_vec *wide) {
+  const wr_halo *halo = h->halo;
+  const int size = h->peers->comm->size, rank = h->peers->comm->rank;
+  const int64_t sends = h->packed ? halo->to[size] : 0;
+  wr_parcel *send = h->parcels, *receive = send + size;
+  T *from = (T *)x->data, *packed = (T *)h->packed, *into = (T *)wide->data + halo->own;
+  if (sends > 0) {
+    unsigned grid = wr_cuda_grid(env, (sends + HALO_THREADS - 1) / HALO_THREADS, HALO_BLOCKS);
+    PASS(WR_LAUNCH_EARLY(env, (pack_elements<T>), grid, HALO_THREADS, 0, (const int32_t *)h->send, sends,
+                         (const T *)from, packed));
+  }
+  if (wide->data != x->data)
+    PASS(WR_CUDA(cudaMemcpyAsync(wide->data, x->data, (size_t)halo->own * sizeof(T), cudaMemcpyDeviceToDevice,
+                                 (cudaStream_t)env->stream)));
+  for (int r = 0; r < size; r++) {
+    int64_t out = halo->whole ? halo->own : halo->to[r + 1] - halo->to[r], in = halo->from[r + 1] - halo->from[r];
+    send[r] = receive[r] = {};
+    if (r == rank) continue;
+    send[r] = {halo->whole ? from : packed + halo->to[r], out * (int64_t)sizeof(T)};
+    receive[r] = {into + halo->from[r], in * (int64_t)sizeof(T)};
+  }
+  return wr_nccl_swap(h->peers->nccl, env, send, receive);
+}
+
 extern "C" wr_status wr_peer_halo_exchange(wr_peer_halo *h, wr_env *env, const wr_vec *x, wr_vec *wide) {
   PASS(wr_cuda_enter_now(env));
   wide->writes++;
+  if (h->peers->nccl)
+    return env->type == WR_F32 ? exchange_by_nccl<float>(h, env, x, wide) : exchange_by_nccl<double>(h, env, x, wide);
   return env->type == WR_F32 ? exchange<float>(h, env, x, wide) : exchange<double>(h, env, x, wide);
 }

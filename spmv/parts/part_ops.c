@@ -96,11 +96,13 @@ static wr_status alloc(wr_env *env, int64_t n, wr_type type, const char *what, w
 
 /* What waits for the device learns whether the device has waited in vain. */
 static wr_status download(wr_env *env, const wr_vec *v, double *values) {
+  PASS(wr_peers_await(own_of(env)->peers, env));
   PASS(inner(env)->download(env, v, values));
   return wr_peers_check(own_of(env)->peers);
 }
 
 static wr_status wait(wr_env *env) {
+  PASS(wr_peers_await(own_of(env)->peers, env));
   PASS(inner(env)->wait(env));
   PASS(wr_peers_count_waiting(own_of(env)->peers, env));
   return wr_peers_check(own_of(env)->peers);
@@ -152,7 +154,7 @@ wr_status wr_part_ops_connect(wr_env *env, wr_peers **peers) {
   own->asked = 1, *peers = own->peers;
   if (own->peers == NULL) return WR_OK;
   own->ops.download = download, own->ops.wait = wait, own->ops.alloc = alloc;
-  if (own->of_place->loop_open == NULL) return WR_OK;
+  if (own->of_place->loop_open == NULL || wr_peers_exchange(own->peers) == WR_EXCHANGE_NCCL) return WR_OK;
   own->ops.loop_open = loop_open, own->ops.loop_poll = loop_poll;
   own->ops.loop_decide = own->of_place->loop_decide, own->ops.loop_part = own->of_place->loop_part;
   own->ops.loop_close = own->of_place->loop_close, own->ops.loop_run = own->of_place->loop_run;

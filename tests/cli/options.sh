@@ -23,6 +23,7 @@ tolerance t 1e-6 plain
 max-iterations n 7 plain
 check-every - 5 plain
 patience - 2.5 plain
+exchange - nccl plain
 time-limit - 2.5 plain
 guess x $vector quoted
 output o $work/unwritten quoted

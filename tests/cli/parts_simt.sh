@@ -36,6 +36,24 @@ export WR_SIMT=$cards,peers=off
 solves -k sell_coded -p f32 gen:stencil:n=8
 export WR_SIMT=$cards
 same 'the same parts, whose hosts exchange' "$work/x.mtx" "$work/peers.mtx" # sums are added by rank in both
+for way in hosts nccl peers; do
+  solves -k sell_coded -p f32 --exchange $way gen:stencil:n=8
+  same "the same parts, which exchange by $way" "$work/x.mtx" "$work/peers.mtx"
+done
+for precision in f64 f32; do
+  solves -k merbit -p $precision --exchange nccl gen:saddle:n=6 # each part needs most of x
+  run 0 bicgstab -q -p $precision --check "$work/x.mtx" gen:saddle:n=6
+done
+solves -k csr_warp --method idr --precond ilu0 --exchange nccl gen:stencil:n=8,convection=0
+run 0 bicgstab -q --check "$work/x.mtx" gen:stencil:n=8,convection=0
+together 0 -k csr_warp --exchange nccl gen:stencil:n=6
+says "$out" 'GPUs exchange by NCCL'
+export WR_SIMT=$cards,nccl=off,peers=off
+together 4 -k csr_warp --exchange nccl gen:stencil:n=6
+says "$err" 'NCCL is not found'
+together 4 -k csr_warp --exchange peers gen:stencil:n=6
+says "$err" 'CUDA device 0 does not reach the memory of device 1'
+export WR_SIMT=$cards
 solves --precond ilu0 gen:stencil:n=8,convection=0
 run 0 bicgstab -q --check "$work/x.mtx" gen:stencil:n=8,convection=0
 solves -k merbit --method idr gen:saddle:n=6
@@ -54,6 +72,8 @@ for backend in csr_thread merbit; do ranks 2 gen:web:n=500; done
 backend=lane_csr
 ranks 3 gen:rmat:scale=7,degree=6 -p f32
 ranks 2 gen:road:side=20
+ranks 3 gen:web:n=500 --exchange nccl -p f32
+ranks 2 gen:road:side=20 --exchange nccl
 
 together 0 -k csr_warp gen:stencil:n=6
 says "$out" 'GPUs exchange with each other'

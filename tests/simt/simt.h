@@ -109,8 +109,8 @@ void simt_launch_where(char *text, size_t size); /* "in kernel ..., launched at 
 bool simt_shared_where(const void *address, char *text, size_t size);
 unsigned simt_random(uint64_t *state, unsigned below);
 
-/* Settings from WR_SIMT="order=backward,guard=end,replay=off,seed=7,patience=3,processors=7,devices=2,peers=off,open=500";
- * see README.md. */
+/* Settings from WR_SIMT="order=backward,guard=end,replay=off,seed=7,patience=3,processors=7,devices=2,peers=off,open=500,
+ * nccl=off"; see README.md. */
 struct simt_settings {
   int order;       /* simt_order, or SIMT_ORDERS: another one for each launch */
   int guard;       /* 1: blocks of memory end at a protected page; 0: begin at one; 2: mixed */
@@ -121,6 +121,7 @@ struct simt_settings {
   int devices;     /* that there are; a process uses one of them  */
   bool peers;      /* cards reach each other's memory             */
   int open;        /* milliseconds that the first question of the process takes, as opening a card does */
+  bool nccl;       /* there is a library of this name             */
 };
 const simt_settings *simt_get_settings(void);
 

@@ -280,6 +280,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   if (stream && stream == capture.stream) return answer(cudaErrorStreamCaptureUnsupported);
   return stream ? host_waits(&stream->past) : cudaSuccess;
 }
+cudaError_t cudaStreamQuery(cudaStream_t stream) { return cudaStreamSynchronize(stream); }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   if (event == nullptr) return answer(cudaErrorInvalidResourceHandle);
   std::lock_guard<std::mutex> guard(order.lock);

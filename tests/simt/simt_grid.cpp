@@ -80,12 +80,12 @@ static int choice(const char *text, const char *const *names, int count) {
 
 static simt_settings read_settings(void) {
   static const char *const keys[] = {"order=", "guard=", "replay=", "seed=", "patience=", "processors=",
-                                     "devices=", "peers=", "open="};
+                                     "devices=", "peers=", "open=", "nccl="};
   static const char *const orders[] = {"forward", "backward", "shuffled", "all"};
   static const char *const guards[] = {"begin", "end", "mixed"}, *const replays[] = {"off", "on"};
-  simt_settings s = {SIMT_ORDERS, 2, true, 1, 20, 132, 1, true, 0};
+  simt_settings s = {SIMT_ORDERS, 2, true, 1, 20, 132, 1, true, 0, true};
   for (const char *at = getenv("WR_SIMT"); at && *at; at += strcspn(at, ","), at += *at == ',') {
-    int key = choice(at, keys, 9);
+    int key = choice(at, keys, 10);
     const char *value = at + strlen(keys[key]);
     if (key == 0) s.order = choice(value, orders, 4);
     if (key == 1) s.guard = choice(value, guards, 3);
@@ -96,6 +96,7 @@ static simt_settings read_settings(void) {
     if (key == 6) s.devices = atoi(value);
     if (key == 7) s.peers = choice(value, replays, 2) == 1;
     if (key == 8) s.open = atoi(value);
+    if (key == 9) s.nccl = choice(value, replays, 2) == 1;
   }
   return s;
 }
