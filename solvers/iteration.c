@@ -11,7 +11,7 @@ wr_status wr_iteration_open(wr_env *env, wr_iteration **out) {
   wr_iteration *it = NULL;
   *out = NULL;
   TRY(wr_alloc_zeroed(&it, 1, sizeof *it, "a loop"));
-  it->env = env;
+  it->env = env, it->counts = 1;
   TRY(env->ops->alloc(env, WR_LOG_ROOM, WR_F64, "the history", &it->log));
   TRY(wr_alloc(&it->room, WR_LOG_ROOM, sizeof *it->room, "the history"));
   *out = it, it = NULL;
@@ -59,15 +59,12 @@ void wr_iteration_begin(wr_iteration *it) {
 }
 
 static void show(const wr_iteration *it, const double *scalars) {
-  const wr_monitor *m = it->monitor;
-  if (m->progress)
-    m->progress(m->context, (int64_t)scalars[it->at.steps],
-                it->scale * it->measure(it->solver, scalars[it->at.measure]), it->target);
+  double measure = it->scale * it->measure(it->solver, scalars[it->at.measure]);
+  wr_monitor_show(it->monitor, it->counts * (int64_t)scalars[it->at.steps], measure, it->target);
 }
 
 static wr_status add_to_history(wr_iteration *it, double steps, double logged) {
-  if (it->monitor->history == NULL) return WR_OK;
-  return wr_history_add(it->monitor->history, (int64_t)steps, it->measure(it->solver, logged));
+  return wr_monitor_keep(it->monitor, it->counts * (int64_t)steps, it->measure(it->solver, logged));
 }
 
 /* Moves the log into the history. */

@@ -316,10 +316,8 @@ done:
 typedef struct looks {
   wr_progress progress;
   wr_comparison *c;
-  wr_monitor *monitor;
   wr_ledger *ledger; /* of the run */
   wr_head_start head;
-  int64_t before; /* iterations elsewhere                                                    */
   int is_open;    /* 1: the device has been opened meanwhile                                  */
   int moves;      /* 1: the solve is to end, for the device to go on                          */
 } looks;
@@ -342,14 +340,13 @@ static void look_for_device(looks *l, int64_t iteration, double measure, double 
     (void)wr_comparison_begin_device(c, 0);
     wr_ledger_enter(l->ledger, WR_PHASE_SOLVE);
   }
-  if (may_open || c->device.error.status != WR_OK || !(wr_head_start_gain(head, now, target, 0) > 0)) return;
-  l->moves = 1;
-  l->monitor->deadline = 1e-9; /* has passed */
+  if (may_open || c->device.error.status != WR_OK) return;
+  l->moves = wr_head_start_gain(head, now, target, 0) > 0;
 }
 
 static void look(void *context, int64_t iteration, double measure, double target) {
   looks *l = context;
-  if (!l->c->settings->quiet) wr_progress_show(&l->progress, l->before + iteration, measure, target);
+  if (!l->c->settings->quiet) wr_progress_show(&l->progress, iteration, measure, target);
   if (l->c->may_move) look_for_device(l, iteration, measure, target);
 }
 
@@ -367,10 +364,9 @@ static wr_status leave(wr_comparison *c, void *solve, wr_run *run, double second
   return status;
 }
 
-/* Makes result and history those of the whole run, of which there are `entries` of the history from before. */
-static void join_parts(wr_run *run, wr_history *history, int64_t entries) {
+/* Makes the result that of the whole run. */
+static void join_parts(wr_run *run) {
   wr_result *result = &run->result;
-  for (int64_t k = entries; history && k < history->count; k++) history->iteration[k] += run->moved.iterations;
   if (result->outcome == WR_TIME_LIMIT && result->iterations == 0)
     snprintf(result->note, sizeof result->note, "the time limit has passed; the answer is the best iterate so far");
   result->iterations += run->moved.iterations, result->multiplies += run->moved.multiplies;
@@ -384,18 +380,18 @@ static wr_status solve_and_check(wr_comparison *c, int index, run_plans *plans, 
   void *solve = NULL;
   double *x = NULL;
   wr_history *history = c->histories && count_sides(c) == 1 ? &c->histories[index] : NULL; /* of one solve */
-  int64_t entries = history ? history->count : 0;
   run->history = history;
-  looks observed = {.c = c, .ledger = ledger, .before = run->moved.iterations};
+  looks observed = {.c = c, .ledger = ledger};
   wr_progress_begin(&observed.progress, stderr);
   wr_monitor monitor = {.progress = c->settings->quiet && !c->may_move ? NULL : look,
                         .preparing = c->settings->quiet ? NULL : look_at_preparing,
                         .context = &observed,
+                        .before = run->moved.iterations,
                         .interrupted = c->interrupted,
                         .deadline = c->deadline,
+                        .leaves = &observed.moves,
                         .comm = c->comm,
                         .history = history};
-  observed.monitor = &monitor;
   int on_device = env->place == WR_CUDA; /* on the host nothing is uploaded or downloaded, and vectors are converted */
   wr_ledger_enter(ledger, on_device ? WR_PHASE_UPLOAD : WR_PHASE_TRANSFORM);
   TRY(wr_alloc_zeroed(&solve, 1, c->program->solve_size, "a solve"));
@@ -420,7 +416,7 @@ static wr_status solve_and_check(wr_comparison *c, int index, run_plans *plans, 
     TRY(leave(c, solve, run, seconds));
     goto done;
   }
-  if (run->moved.backend) join_parts(run, history, entries);
+  if (run->moved.backend) join_parts(run);
   if (c->comm) run->waited = c->comm->waited - waited;
   TRY(wr_plan_time_collect(plan));
   run->ran = 1;

@@ -53,8 +53,8 @@ static wr_status run(void *solve, const wr_monitor *monitor, wr_result *result) 
     usleep(200);
     if (k == m->signal) flag = SIGINT;
     result->iterations = k, result->multiplies = 2 * k;
-    CHECK_OK(wr_history_add(monitor->history, k, 1));
-    if (monitor->progress) monitor->progress(monitor->context, k, 1, 1e-9);
+    CHECK_OK(wr_monitor_keep(monitor, k, 1));
+    wr_monitor_show(monitor, k, 1, 1e-9);
     int ends = wr_monitor_ends(monitor);
     if (ends && k < most) {
       result->outcome = (wr_outcome)ends;
@@ -235,22 +235,11 @@ static void wait_and_look(void *context, int64_t iteration, double measure, doub
   (void)measure, (void)target;
 }
 
-/* A monitor for run: its deadline, which the program's progress function sets, is read behind each call. */
-typedef struct passed_on {
-  wr_monitor own;
-  const wr_monitor *given;
-} passed_on;
-
-static void pass_on(void *context, int64_t iteration, double measure, double target) {
-  passed_on *p = context;
-  wait_and_look((void *)(uintptr_t)p->given, iteration, measure, target);
-  p->own.deadline = p->given->deadline;
-}
-
-static passed_on passing(const wr_monitor *monitor, const wr_env *env) {
-  passed_on p = {.own = *monitor, .given = monitor};
-  if (env->place == WR_HOST) p.own.progress = pass_on;
-  return p;
+/* The monitor for run. */
+static wr_monitor passing(const wr_monitor *monitor, const wr_env *env) {
+  wr_monitor own = *monitor;
+  if (env->place == WR_HOST) own.progress = wait_and_look, own.context = (void *)(uintptr_t)monitor;
+  return own;
 }
 
 static wr_csr *system_matrix(void *problem) { return ((wr_system *)problem)->matrix; }
@@ -264,9 +253,8 @@ static wr_status open_solving(void *problem, const wr_settings *s, wr_plan *plan
 }
 
 static wr_status run_solving(void *solve, const wr_monitor *monitor, wr_result *result) {
-  passed_on p = passing(monitor, ((wr_solving *)solve)->env);
-  if (p.own.progress == pass_on) p.own.context = &p;
-  return wr_solving_run(solve, &p.own, result);
+  const wr_monitor own = passing(monitor, ((wr_solving *)solve)->env);
+  return wr_solving_run(solve, &own, result);
 }
 
 static wr_status answer_solving(void *solve, double *x) { return wr_solving_answer(solve, x); }
@@ -295,9 +283,8 @@ static wr_status open_scoring(void *problem, const wr_settings *s, wr_plan *plan
 }
 
 static wr_status run_scoring(void *solve, const wr_monitor *monitor, wr_result *result) {
-  passed_on p = passing(monitor, ((wr_scoring *)solve)->rank.iterated.env);
-  if (p.own.progress == pass_on) p.own.context = &p;
-  return wr_scoring_run(solve, &p.own, result);
+  const wr_monitor own = passing(monitor, ((wr_scoring *)solve)->rank.iterated.env);
+  return wr_scoring_run(solve, &own, result);
 }
 
 static wr_status answer_scoring(void *solve, double *x) { return wr_scoring_answer(solve, x); }
