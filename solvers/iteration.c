@@ -93,8 +93,9 @@ static wr_status go_to_check(wr_iteration *it, double *scalars) {
   do { PASS(step(it)); } while (it->since < it->every && --left > 0);
   it->since = 0;
   PASS(it->env->ops->download(it->env, it->bank, scalars));
+  PASS(wr_plan_time_collect(it->plan));
   show(it, scalars);
-  return wr_plan_time_collect(it->plan);
+  return WR_OK;
 }
 
 /* The log is not needed then. */
@@ -203,7 +204,8 @@ static wr_status go_by_device(wr_iteration *it, double *scalars) {
   while (!ended) {
     TRY(ops->loop_poll(it->env, it->loop, it->bank, scalars, &ended));
     show(it, scalars);
-    if (!ended && !stopping && wr_monitor_ends_here(it->monitor)) { /* of several parts, one that stops stops all */
+    int is_due = wr_monitor_ends_here(it->monitor) || (wr_monitor_rests(it->monitor) && !it->resident);
+    if (!ended && !stopping && is_due) { /* of several parts, one that stops stops all */
       TRY(ops->loop_stop(it->env, it->loop));
       stopping = 1;
     }
@@ -262,6 +264,17 @@ static wr_status ask_first(wr_iteration *it, double *scalars) {
   return goes_on ? WR_OK : take_log(it, scalars);
 }
 
+/* With another plan a loop has to be recorded anew, and nothing is prepared for its first iteration. A resident loop does not
+ * multiply by the plan. */
+static void rest(wr_iteration *it) {
+  uint64_t before = wr_plan_generation(it->plan);
+  if (it->resident || !wr_monitor_rests(it->monitor)) return;
+  it->monitor->rest(it->monitor->context);
+  if (wr_plan_generation(it->plan) == before) return;
+  drop_loop(it);
+  it->warm = 0;
+}
+
 wr_status wr_iteration_go(wr_iteration *it, double *scalars, int *interrupted) {
   *interrupted = 0;
   if (it->env->ops->loop_open == NULL) it->host_only = 1;
@@ -274,6 +287,7 @@ wr_status wr_iteration_go(wr_iteration *it, double *scalars, int *interrupted) {
     PASS((first ? ask_first : it->host_only || !fits(it, scalars) ? go_by_host : go_by_device)(it, scalars));
     *interrupted = scalars[it->at.stop] == 0 ? wr_monitor_ends(it->monitor) : 0;
     if (first && *interrupted) PASS(take_log(it, scalars));
+    if (scalars[it->at.stop] == 0 && !*interrupted) rest(it);
   }
   return WR_OK;
 }

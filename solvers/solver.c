@@ -85,6 +85,10 @@ wr_status wr_monitor_keep(const wr_monitor *monitor, int64_t iteration, double m
   return wr_history_add(monitor->history, monitor->before + iteration, measure);
 }
 
+int wr_monitor_rests(const wr_monitor *monitor) {
+  return monitor && monitor->rest && monitor->rest_due && *monitor->rest_due;
+}
+
 static int watch_ends(void *monitor) { return wr_monitor_ends(monitor) != 0; }
 
 static void watch_progress(void *monitor, const char *what, double share) {

@@ -9,6 +9,7 @@
 #include "config/elements.h"
 #include "config/memory.h"
 #include "solvers/api/place.h"
+#include "solvers/program/backend_change.h"
 #include "solvers/program/head_start.h"
 #include "solvers/program/progress.h"
 #include "solvers/report/report_text.h"
@@ -184,6 +185,7 @@ static wr_status time_afterwards(wr_comparison *c, void *solve, wr_plan *plan, w
   run->timed_afterwards = 1, run->apply_first = first;
   run->applies = run->result.multiplies_f32 > 0 ? run->result.multiplies_f32 : run->result.multiplies;
   run->applies -= run->moved.multiplies;
+  if (run->changed.from) run->applies -= run->changed.multiplies;
   /* One kernel for all iterations does not use the backend's multiply. */
   run->apply_total = run->result.by == WR_BY_KERNEL ? 0 : run->apply_median * (double)run->applies;
 done:
@@ -312,7 +314,7 @@ done:
   return status;
 }
 
-/* What observes a solve: the line on the terminal, and whether a device is to go on with it. */
+/* What observes a solve: the line on the terminal, and whether a device or another backend is to go on with it. */
 typedef struct looks {
   wr_progress progress;
   wr_comparison *c;
@@ -320,14 +322,14 @@ typedef struct looks {
   wr_head_start head;
   int is_open;    /* 1: the device has been opened meanwhile                                  */
   int moves;      /* 1: the solve is to end, for the device to go on                          */
+  int may_change; /* 1: another backend may go on                                             */
+  wr_backend_change change;
 } looks;
 
 /* Opens the device, or ends the solve, where a device would save time. */
-static void look_for_device(looks *l, int64_t iteration, double measure, double target) {
+static void look_for_device(looks *l, wr_progress_mark now, double target) {
   wr_comparison *c = l->c;
   const wr_head_start *head = &l->head;
-  const wr_progress_mark now = {.time = wr_clock(), .iteration = iteration, .measure = measure};
-  wr_head_start_keep(&l->head, now);
   int may_open = !c->env_tried[WR_CUDA];
   if (l->moves || wr_comparison_is_opening(c) || !(may_open || c->device.running)) return;
   if (!may_open && !l->is_open) {
@@ -346,8 +348,22 @@ static void look_for_device(looks *l, int64_t iteration, double measure, double 
 
 static void look(void *context, int64_t iteration, double measure, double target) {
   looks *l = context;
+  const wr_progress_mark now = {.time = wr_clock(), .iteration = iteration, .measure = measure};
   if (!l->c->settings->quiet) wr_progress_show(&l->progress, iteration, measure, target);
-  if (l->c->may_move) look_for_device(l, iteration, measure, target);
+  wr_head_start_keep(&l->head, now);
+  if (l->c->may_move) look_for_device(l, now, target);
+  int64_t before = l->c->runs->moved.iterations; /* there is one run */
+  if (l->may_change)
+    wr_backend_change_look(&l->change, iteration - before, wr_head_start_left(&l->head, now, target));
+}
+
+static void rest(void *context) { wr_backend_change_rest(&((looks *)context)->change); }
+
+/* 1 if -k auto may change its backend in mid-run. It does not where a device may take over, where the multiplies of the two best
+ * were timed, or where a clock must not decide; nor for several solves, parts or types, of which it knows too little. */
+static int may_change(const wr_comparison *c, const run_plans *plans, const wr_run *run) {
+  return run->chosen.backend && run->chosen.timed == 0 && !c->may_move && !c->settings->deterministic && !c->comm &&
+         c->settings->repeat == 1 && count_sides(c) == 1 && plans->narrow == NULL;
 }
 
 static void look_at_preparing(void *context, const char *what, double share) {
@@ -383,13 +399,18 @@ static wr_status solve_and_check(wr_comparison *c, int index, run_plans *plans, 
   run->history = history;
   looks observed = {.c = c, .ledger = ledger};
   wr_progress_begin(&observed.progress, stderr);
-  wr_monitor monitor = {.progress = c->settings->quiet && !c->may_move ? NULL : look,
+  observed.may_change = may_change(c, plans, run);
+  observed.change = (wr_backend_change){.plan = plan, .A = c->program->matrix(c->problem), .env = env,
+                                        .chosen = &run->chosen, .ledger = ledger, .changed = &run->changed};
+  wr_monitor monitor = {.progress = c->settings->quiet && !c->may_move && !observed.may_change ? NULL : look,
                         .preparing = c->settings->quiet ? NULL : look_at_preparing,
                         .context = &observed,
                         .before = run->moved.iterations,
                         .interrupted = c->interrupted,
                         .deadline = c->deadline,
                         .leaves = &observed.moves,
+                        .rest = rest,
+                        .rest_due = &observed.change.due,
                         .comm = c->comm,
                         .history = history};
   int on_device = env->place == WR_CUDA; /* on the host nothing is uploaded or downloaded, and vectors are converted */
@@ -488,6 +509,14 @@ static void add_narrow(const wr_comparison *c, const run_plans *plans, wr_run *r
   run->info.deterministic = run->info.deterministic && narrow->deterministic;
 }
 
+/* The backend of the run := that of its plan. */
+static void take_backend(const wr_comparison *c, wr_run *run, const wr_plan *plan) {
+  run->backend = wr_plan_backend(plan);
+  snprintf(run->knobs, sizeof run->knobs, "%s", wr_plan_knobs(plan));
+  int in_pieces = c->comm && !wr_plan_get_info(plan)->peers; /* hosts exchange, and the epilogue follows by itself */
+  run->fused_epilogue = (run->backend->caps & WR_CAP_EPILOGUE) != 0 && !in_pieces;
+}
+
 static wr_status run_one(wr_comparison *c, int index) {
   wr_status status;
   wr_run *run = &c->runs[index];
@@ -507,24 +536,23 @@ static wr_status run_one(wr_comparison *c, int index) {
     wr_ledger_add(&run->ledger, c->process);
     wr_ledger_add(&run->ledger, &c->place_ledger[place]);
   }
-  run->read_bandwidth = c->bandwidth[place];
+  run->read_bandwidth = c->bandwidth[place], run->changed = (wr_run_changed){0};
   wr_ledger_enter(&run->ledger, WR_PHASE_PREPARE);
   double before = run->ledger.seconds[WR_PHASE_PREPARE];
   if (c->settings->seeds && built) env->need_columns = c->program->columns(c->settings, env);
   if (count_sides(c) > 1 && built) env->need_columns = choice->backend->apply_many ? WR_MAX_COLUMNS : 0;
   status = wr_choice_prepare(choice, c->program->matrix(c->problem), env, &use, &plans.plan, &run->chosen);
-  if (plans.plan)
-    run->backend = choice->backend, snprintf(run->knobs, sizeof run->knobs, "%s", wr_plan_knobs(plans.plan));
+  if (plans.plan) take_backend(c, run, plans.plan);
   status = wr_comm_agree(c->comm, status);
   TRY(status);
-  int in_pieces = c->comm && !wr_plan_get_info(plans.plan)->peers; /* hosts exchange, and the epilogue follows by itself */
-  run->fused_epilogue = (choice->backend->caps & WR_CAP_EPILOGUE) != 0 && !in_pieces;
   if (c->settings->precision == WR_PRECISION_MIXED) TRY(wr_comm_agree(c->comm, prepare_narrow(c, choice, env, &plans)));
   wr_ledger_stop(&run->ledger);
   run->setup = run->ledger.seconds[WR_PHASE_PREPARE] - before;
   run->info = *wr_plan_get_info(plans.plan);
   TRY(c->settings->seeds ? solve_sets(c, index, plans.plan, env) : solve_and_check(c, index, &plans, env));
   if (c->iterate) goto done; /* the run goes on elsewhere */
+  take_backend(c, run, plans.plan);
+  choice->backend = run->backend; /* -k auto may have changed it */
   if (c->may_move) measure_bandwidth(c, place);
   run->read_bandwidth = c->bandwidth[place];
   wr_ledger_enter(c->process, WR_PHASE_CALIBRATE);
