@@ -76,8 +76,7 @@ int wr_monitor_ends(const wr_monitor *monitor) {
 }
 
 void wr_monitor_show(const wr_monitor *monitor, int64_t iteration, double measure, double target) {
-  if (monitor && monitor->progress)
-    monitor->progress(monitor->context, monitor->before + iteration, measure, target);
+  if (monitor && monitor->progress) monitor->progress(monitor->context, monitor->before + iteration, measure, target);
 }
 
 wr_status wr_monitor_keep(const wr_monitor *monitor, int64_t iteration, double measure) {

@@ -5,17 +5,22 @@
 
 #include "config/defaults.h"
 #include "config/user_cache.h"
-#include "spmv/choose/calibration.h"
+#include "spmv/device/testing.h"
 
 /* By how much this device, as it is loaded now, takes longer than the model expects. */
 static double slowness(const wr_backend_change *b) { return b->multiply / b->chosen->multiply; }
+
+/* s that a change is to save at least. */
+static double worth(const wr_backend_change *b) {
+  return b->env->testing && b->env->testing->hasty ? 0 : WR_CHANGE_SECONDS;
+}
 
 /* The candidate that takes least for the multiplies that are left, if that saves enough; else NULL. One that rounds more than
  * the plan cannot take its place. */
 static const wr_expected *find_better(const wr_backend_change *b) {
   const wr_expected *best = NULL;
   const wr_plan_info *now = wr_plan_get_info(b->plan);
-  double here = b->left * b->multiply, least = fmin((1 - WR_CHANGE_SHARE) * here, here - WR_CHANGE_SECONDS);
+  double here = b->left * b->multiply, least = fmin((1 - WR_CHANGE_SHARE) * here, here - worth(b));
   for (int k = 0; k < b->count; k++) {
     const wr_expected *e = &b->expected[k];
     int may = e->refusal.status == WR_OK && e->backend != wr_plan_backend(b->plan) &&
@@ -35,7 +40,7 @@ void wr_backend_change_look(wr_backend_change *b, int64_t iterations, double lef
   b->per_iteration = b->env->place == WR_HOST ? ratio : fmax(b->per_iteration, ratio); /* a device's loop times none */
   b->left = fmin(left, done) * b->per_iteration;
   if (done * b->per_iteration + b->left <= b->chosen->multiplies) return;
-  b->due = b->count > 0 ? find_better(b) != NULL : b->left * b->multiply > WR_CHANGE_SECONDS;
+  b->due = b->count > 0 ? find_better(b) != NULL : b->left * b->multiply > worth(b);
 }
 
 static wr_status expect(wr_backend_change *b) {

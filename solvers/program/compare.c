@@ -353,14 +353,13 @@ static void look(void *context, int64_t iteration, double measure, double target
   wr_head_start_keep(&l->head, now);
   if (l->c->may_move) look_for_device(l, now, target);
   int64_t before = l->c->runs->moved.iterations; /* there is one run */
-  if (l->may_change)
-    wr_backend_change_look(&l->change, iteration - before, wr_head_start_left(&l->head, now, target));
+  if (l->may_change) wr_backend_change_look(&l->change, iteration - before, wr_head_start_left(&l->head, now, target));
 }
 
 static void rest(void *context) { wr_backend_change_rest(&((looks *)context)->change); }
 
-/* 1 if -k auto may change its backend in mid-run. It does not where a device may take over, where the multiplies of the two best
- * were timed, or where a clock must not decide; nor for several solves, parts or types, of which it knows too little. */
+/* 1 if -k auto may change its backend in mid-run. It does not where a device may take over, where multiplies of the two best
+ * were timed, or where a clock must not decide; nor for several solves, parts or types. */
 static int may_change(const wr_comparison *c, const run_plans *plans, const wr_run *run) {
   return run->chosen.backend && run->chosen.timed == 0 && !c->may_move && !c->settings->deterministic && !c->comm &&
          c->settings->repeat == 1 && count_sides(c) == 1 && plans->narrow == NULL;

@@ -87,8 +87,8 @@ static wr_status run_steps(parts *g, wr_pagerank_method method, const wr_vec *st
   options.method = method, options.start = start, options.iterations = most;
   wr_status status = wr_pagerank_solve(&g->rank->iterated, &options, monitor, g->result);
   if (status != WR_OK) return status;
-  count(g, g->result->iterations, g->result->multiplies,
-        g->result->iteration_bytes * (double)g->result->multiplies, g->result->by);
+  count(g, g->result->iterations, g->result->multiplies, g->result->iteration_bytes * (double)g->result->multiplies,
+        g->result->by);
   g->multiplies_f32 += g->result->multiplies_f32;
   return WR_OK;
 }

@@ -163,9 +163,9 @@ static void print_changed(wr_writer *out, const wr_run *run) {
                 changed->iterations, changed->failure.text);
   wr_line_add(&line, "%" PRId64 " multiplies had been taken where %.0f were expected, and %.0f more were likely; ",
               changed->multiplies, run->chosen.multiplies, changed->left);
-  wr_line_add(&line, "each took %s, by %s it should take %s after %s to prepare", wr_text_seconds(changed->multiply, took),
-              changed->to->name, wr_text_seconds(changed->to_multiply, expected),
-              wr_text_seconds(changed->to_prepare, to_prepare));
+  wr_line_add(&line, "each took %s, by %s it should take %s after %s to prepare",
+              wr_text_seconds(changed->multiply, took), changed->to->name,
+              wr_text_seconds(changed->to_multiply, expected), wr_text_seconds(changed->to_prepare, to_prepare));
   if (changed->from) wr_line_add(&line, ", which took %s", wr_text_seconds(changed->took, prepared));
   print_labelled(out, "changed", &line);
 }
@@ -279,7 +279,9 @@ static void add_applies(wr_line *line, const wr_run *run) {
   char total[TEXT_ROOM], median[TEXT_ROOM];
   if (run->applies <= 0 || !(run->apply_median > 0)) return;
   wr_line_add(line, " (%" PRId64 " %s%s", run->applies, wr_plural(run->applies, "multiply", "multiplies"),
-              run->result.multiplies_f32 > 0 ? " in f32" : run->changed.from ? " since the change" : "");
+              run->result.multiplies_f32 > 0 ? " in f32"
+              : run->changed.from            ? " since the change"
+                                             : "");
   if (run->apply_total > 0) wr_line_add(line, " %s", wr_text_seconds(run->apply_total, total));
   const char *of = run->result.by == WR_BY_KERNEL ? "the backend's own" : run->timed_afterwards ? "each" : "median";
   if (run->applies > 1 || !(run->apply_total > 0))

@@ -49,6 +49,16 @@ static void try_monitor_show(void) {
   wr_history_free(&history);
 }
 
+static void never(void *context) { CHECKF(0, "%p", context); }
+
+static void try_monitor_rests(void) {
+  const int yes = 1, no = 0;
+  CHECK(wr_monitor_rests(NULL) == 0 && wr_monitor_rests(&(wr_monitor){.rest = never}) == 0);
+  CHECK(wr_monitor_rests(&(wr_monitor){.rest_due = &yes}) == 0);
+  CHECK(wr_monitor_rests(&(wr_monitor){.rest = never, .rest_due = &no}) == 0);
+  CHECK(wr_monitor_rests(&(wr_monitor){.rest = never, .rest_due = &yes}) == 1);
+}
+
 static void try_monitor_ends(void) {
   int leaves = 1;
   const volatile sig_atomic_t set = 1;
@@ -195,6 +205,7 @@ static void try_bicgstab_precondition(void) {
       {"wr_precond_ilu0", try_precond_ilu0}, {"wr_precond_ilut", try_precond_ilut},                   \
       {"wr_monitor_ends", try_monitor_ends}, {"wr_monitor_ends_here", try_monitor_ends},              \
       {"wr_monitor_show", try_monitor_show}, {"wr_monitor_keep", try_monitor_show},                   \
+      {"wr_monitor_rests", try_monitor_rests},                                                        \
       {"wr_monitor_watch", try_monitor_watch},                                                        \
       {"wr_preconditioner_count", try_preconditioner_count},                                          \
       {"wr_preconditioner_at", try_preconditioner_at},                                                \

@@ -305,8 +305,7 @@ static void test_stopped(ground *g) {
         ground_case(g, "%s at %lld, %s", by_clock ? "time limit" : "interrupted", (long long)at,
                     wr_rank_method_name((wr_rank_method)method));
         stopper s = {.at = at, .by_clock = by_clock};
-        m.r.monitor =
-            (wr_monitor){.progress = stop_at, .context = &s, .interrupted = &s.flag, .leaves = &s.leaves};
+        m.r.monitor = (wr_monitor){.progress = stop_at, .context = &s, .interrupted = &s.flag, .leaves = &s.leaves};
         m.r.options.no_graph = 1;
         run_and_check_it(g, &m);
         wr_outcome outcome = m.r.result.outcome;
