@@ -352,8 +352,10 @@ static void look(void *context, int64_t iteration, double measure, double target
   if (!l->c->settings->quiet) wr_progress_show(&l->progress, iteration, measure, target);
   wr_head_start_keep(&l->head, now);
   if (l->c->may_move) look_for_device(l, now, target);
-  int64_t before = l->c->runs->moved.iterations; /* there is one run */
-  if (l->may_change) wr_backend_change_look(&l->change, iteration - before, wr_head_start_left(&l->head, now, target));
+  if (!l->may_change) return;
+  int64_t here = iteration - l->c->runs->moved.iterations; /* there is one run */
+  double allowed = (double)(l->c->settings->iterations - here), left = wr_head_start_left(&l->head, now, target);
+  wr_backend_change_look(&l->change, here, fmin(left, allowed));
 }
 
 static void rest(void *context) { wr_backend_change_rest(&((looks *)context)->change); }

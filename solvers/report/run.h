@@ -59,8 +59,8 @@ typedef struct wr_run_moved {
 typedef struct wr_run_changed {
   const wr_backend *from;         /* NULL: the run kept the backend that it began with                       */
   const wr_backend *to;           /* NULL: no other one was tried, and all else is 0                         */
-  int64_t iterations, multiplies; /* before it, part of those of the result                                  */
-  double left;                    /* multiplies that were expected to be left at least                       */
+  int64_t iterations, multiplies; /* before it, at the same place: part of those of the result               */
+  double left;                    /* multiplies that were likely to be left                                  */
   double multiply;                /* s of a multiply before it, the mean                                     */
   double to_multiply, to_prepare; /* s that were expected of `to`                                            */
   double took;                    /* s of preparing `to`, the expectations included: part of the phase prepare */
