@@ -137,6 +137,11 @@
 #define WR_READING_SECONDS 5e-8
 #define WR_OPEN_LATE_READING 0.1
 
+/* -k auto changes its backend in mid-run where that should save this share of what is left, and so many seconds: less is within
+ * the errors of the model, and of the order of what planning the candidates takes. */
+#define WR_CHANGE_SHARE 0.1
+#define WR_CHANGE_SECONDS 0.02
+
 /* -k auto expects the power method to take this share of the steps that the rate d would need. */
 #define WR_POWER_SHARE 0.5
 

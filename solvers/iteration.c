@@ -11,7 +11,7 @@ wr_status wr_iteration_open(wr_env *env, wr_iteration **out) {
   wr_iteration *it = NULL;
   *out = NULL;
   TRY(wr_alloc_zeroed(&it, 1, sizeof *it, "a loop"));
-  it->env = env;
+  it->env = env, it->counts = 1;
   TRY(env->ops->alloc(env, WR_LOG_ROOM, WR_F64, "the history", &it->log));
   TRY(wr_alloc(&it->room, WR_LOG_ROOM, sizeof *it->room, "the history"));
   *out = it, it = NULL;
@@ -59,15 +59,12 @@ void wr_iteration_begin(wr_iteration *it) {
 }
 
 static void show(const wr_iteration *it, const double *scalars) {
-  const wr_monitor *m = it->monitor;
-  if (m->progress)
-    m->progress(m->context, (int64_t)scalars[it->at.steps],
-                it->scale * it->measure(it->solver, scalars[it->at.measure]), it->target);
+  double measure = it->scale * it->measure(it->solver, scalars[it->at.measure]);
+  wr_monitor_show(it->monitor, it->counts * (int64_t)scalars[it->at.steps], measure, it->target);
 }
 
 static wr_status add_to_history(wr_iteration *it, double steps, double logged) {
-  if (it->monitor->history == NULL) return WR_OK;
-  return wr_history_add(it->monitor->history, (int64_t)steps, it->measure(it->solver, logged));
+  return wr_monitor_keep(it->monitor, it->counts * (int64_t)steps, it->measure(it->solver, logged));
 }
 
 /* Moves the log into the history. */
@@ -96,8 +93,9 @@ static wr_status go_to_check(wr_iteration *it, double *scalars) {
   do { PASS(step(it)); } while (it->since < it->every && --left > 0);
   it->since = 0;
   PASS(it->env->ops->download(it->env, it->bank, scalars));
+  PASS(wr_plan_time_collect(it->plan));
   show(it, scalars);
-  return wr_plan_time_collect(it->plan);
+  return WR_OK;
 }
 
 /* The log is not needed then. */
@@ -206,7 +204,8 @@ static wr_status go_by_device(wr_iteration *it, double *scalars) {
   while (!ended) {
     TRY(ops->loop_poll(it->env, it->loop, it->bank, scalars, &ended));
     show(it, scalars);
-    if (!ended && !stopping && wr_monitor_ends_here(it->monitor)) { /* of several parts, one that stops stops all */
+    int is_due = wr_monitor_ends_here(it->monitor) || (wr_monitor_rests(it->monitor) && !it->resident);
+    if (!ended && !stopping && is_due) { /* of several parts, one that stops stops all */
       TRY(ops->loop_stop(it->env, it->loop));
       stopping = 1;
     }
@@ -265,6 +264,17 @@ static wr_status ask_first(wr_iteration *it, double *scalars) {
   return goes_on ? WR_OK : take_log(it, scalars);
 }
 
+/* With another plan a loop has to be recorded anew, and nothing is prepared for its first iteration. A resident loop does not
+ * multiply by the plan. */
+static void rest(wr_iteration *it) {
+  uint64_t before = wr_plan_generation(it->plan);
+  if (it->resident || !wr_monitor_rests(it->monitor)) return;
+  it->monitor->rest(it->monitor->context);
+  if (wr_plan_generation(it->plan) == before) return;
+  drop_loop(it);
+  it->warm = 0;
+}
+
 wr_status wr_iteration_go(wr_iteration *it, double *scalars, int *interrupted) {
   *interrupted = 0;
   if (it->env->ops->loop_open == NULL) it->host_only = 1;
@@ -277,6 +287,7 @@ wr_status wr_iteration_go(wr_iteration *it, double *scalars, int *interrupted) {
     PASS((first ? ask_first : it->host_only || !fits(it, scalars) ? go_by_host : go_by_device)(it, scalars));
     *interrupted = scalars[it->at.stop] == 0 ? wr_monitor_ends(it->monitor) : 0;
     if (first && *interrupted) PASS(take_log(it, scalars));
+    if (scalars[it->at.stop] == 0 && !*interrupted) rest(it);
   }
   return WR_OK;
 }

@@ -69,6 +69,7 @@ typedef struct wr_iteration {
   int no_resident;      /* 1: without resident loops                                                                         */
   const wr_monitor *monitor;
   double scale, target; /* monitor->progress is called with scale * measure and this target                                  */
+  int counts;           /* what it and the history count for an iteration: 1, as open sets it, or multiplies                 */
   /* set by wr_iteration_every */
   int64_t every;    /* iterations between two checks                                             */
   int unroll;       /* iterations in a recorded part; a divisor of `every`                       */

@@ -462,9 +462,8 @@ static wr_status certify(solving *g) {
   PASS(step(p, g->o.damping, 0, p->now, 0, WR_THEN(pagerank_after_iteration, &p->bank, NULL)));
   PASS(p->env->ops->download(p->env, &p->bank, (double *)&g->scalars));
   p->now = after(p->now), g->steps++;
-  if (m->history) PASS(wr_history_add(m->history, (int64_t)g->scalars.steps, g->scalars.change));
-  if (m->progress)
-    m->progress(m->context, (int64_t)g->scalars.steps, p->loop->scale * g->scalars.change, g->o.tolerance);
+  PASS(wr_monitor_keep(m, (int64_t)g->scalars.steps, g->scalars.change));
+  wr_monitor_show(m, (int64_t)g->scalars.steps, p->loop->scale * g->scalars.change, g->o.tolerance);
   return WR_OK;
 }
 

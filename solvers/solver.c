@@ -63,6 +63,7 @@ int wr_monitor_ends_here(const wr_monitor *monitor) {
   struct timespec now;
   if (monitor == NULL) return 0;
   if (monitor->interrupted && *monitor->interrupted) return WR_INTERRUPTED;
+  if (monitor->leaves && *monitor->leaves) return WR_TIME_LIMIT;
   if (!(monitor->deadline > 0) || clock_gettime(CLOCK_MONOTONIC, &now) != 0) return 0;
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec >= monitor->deadline ? WR_TIME_LIMIT : 0;
 }
@@ -72,6 +73,19 @@ int wr_monitor_ends(const wr_monitor *monitor) {
   int64_t ends = wr_monitor_ends_here(monitor);
   if (monitor && wr_comm_max_counts(monitor->comm, &ends, 1) != WR_OK) return 0;
   return (int)ends;
+}
+
+void wr_monitor_show(const wr_monitor *monitor, int64_t iteration, double measure, double target) {
+  if (monitor && monitor->progress) monitor->progress(monitor->context, monitor->before + iteration, measure, target);
+}
+
+wr_status wr_monitor_keep(const wr_monitor *monitor, int64_t iteration, double measure) {
+  if (monitor == NULL || monitor->history == NULL) return WR_OK;
+  return wr_history_add(monitor->history, monitor->before + iteration, measure);
+}
+
+int wr_monitor_rests(const wr_monitor *monitor) {
+  return monitor && monitor->rest && monitor->rest_due && *monitor->rest_due;
 }
 
 static int watch_ends(void *monitor) { return wr_monitor_ends(monitor) != 0; }

@@ -24,9 +24,13 @@ struct wr_comm;
 typedef struct wr_monitor {
   void (*progress)(void *context, int64_t iteration, double measure, double target);
   void *context;
+  int64_t before; /* iterations of earlier parts of the solve, which progress and history count, too                   */
   const volatile sig_atomic_t *interrupted; /* read whenever the solver waits                                          */
   double deadline; /* seconds of CLOCK_MONOTONIC, compared whenever the solver waits; once they have passed, the solve */
                    /* ends with its best iterate. 0: none                                                              */
+  const int *leaves; /* 1: as if the deadline had passed, for the solve to go on elsewhere; read likewise              */
+  void (*rest)(void *context); /* called between two iterations, when the device computes nothing, as long as ... */
+  const int *rest_due;         /* ... this is 1, as progress may make it; it may exchange the plan (wr_plan_exchange) */
   wr_history *history;
   struct wr_comm *comm; /* of the parts that run together: what ends one of them ends all (spmv/parts/comm.h); NULL: one part */
   void (*preparing)(void *context, const char *what, double share); /* wr_watch.progress, of preparations (config/watch.h) */
@@ -36,6 +40,13 @@ typedef struct wr_monitor {
  * and the same in all parts. */
 int wr_monitor_ends(const wr_monitor *monitor);
 int wr_monitor_ends_here(const wr_monitor *monitor); /* of this part alone, and not collective */
+
+/* Behind an iteration, monitor->before not counted: calls progress, adds to the history (WR_ENOMEM). Without one, or with
+ * monitor NULL, nothing is done. */
+void wr_monitor_show(const wr_monitor *monitor, int64_t iteration, double measure, double target);
+wr_status wr_monitor_keep(const wr_monitor *monitor, int64_t iteration, double measure);
+
+int wr_monitor_rests(const wr_monitor *monitor); /* 1: rest is to be called. 0 for NULL */
 
 /* A watch for preparations that ends where the monitor ends, and tells it how far they are. It refers to the monitor, which may
  * be NULL. */

@@ -18,6 +18,15 @@
 #include "spmv/part_plan.h"
 #include "spmv/plan_argument.h"
 
+/* Times of applies. */
+typedef struct stopwatch {
+  int timing, paused; /* whether applies are stamped       */
+  int pending;        /* pairs of stamps not yet collected */
+  double *seconds;    /* [WR_MAX_TIMES]                    */
+  int64_t applies;
+  double total;
+} stopwatch;
+
 struct wr_plan {
   const wr_backend *backend;
   wr_csr *A;                 /* held                                                                        */
@@ -38,11 +47,7 @@ struct wr_plan {
   int is_copied;           /* 1: a resident loop was recorded, which has copied the values                  */
   int promised;            /* 1: the last apply had a y_next, so the next one must have beta == 0           */
   uint64_t next_id, next_writes; /* id and write count of the vector that the backend prepared; id 0: none  */
-  int timing, paused;      /* whether applies are stamped                                                   */
-  int pending;             /* pairs of stamps not yet collected                                             */
-  double *seconds;         /* [WR_MAX_TIMES]                                                                */
-  int64_t applies;
-  double total;
+  stopwatch watch;
 };
 
 enum { PAIRS = WR_STAMPS / 2 }; /* applies that may be stamped between two collections of their times */
@@ -189,7 +194,7 @@ void wr_plan_destroy(wr_plan *plan) {
   if (plan->state && plan->knobs) unprepare(plan);
   if (plan->knobs) wr_free(plan->knobs);
   wr_free(plan->state);
-  wr_free(plan->seconds);
+  wr_free(plan->watch.seconds);
   wr_csr_free(plan->A);
   wr_free(plan);
 }
@@ -369,15 +374,15 @@ static wr_status record_rows(wr_plan *plan, const wr_apply *request) {
 
 /* Stamps before and after an apply that is timed. */
 static wr_status time_begin(wr_plan *plan) {
-  if (!plan->timing || plan->paused) return WR_OK;
-  if (plan->pending == PAIRS) PASS(wr_plan_time_collect(plan));
-  return plan->env->ops->stamp(plan->env, 2 * plan->pending);
+  if (!plan->watch.timing || plan->watch.paused) return WR_OK;
+  if (plan->watch.pending == PAIRS) PASS(wr_plan_time_collect(plan));
+  return plan->env->ops->stamp(plan->env, 2 * plan->watch.pending);
 }
 
 static wr_status time_end(wr_plan *plan) {
-  if (!plan->timing || plan->paused) return WR_OK;
-  PASS(plan->env->ops->stamp(plan->env, 2 * plan->pending + 1));
-  plan->pending++;
+  if (!plan->watch.timing || plan->watch.paused) return WR_OK;
+  PASS(plan->env->ops->stamp(plan->env, 2 * plan->watch.pending + 1));
+  plan->watch.pending++;
   return WR_OK;
 }
 
@@ -553,6 +558,21 @@ done:
   return status;
 }
 
+wr_status wr_plan_exchange(wr_plan *plan, wr_plan *other) {
+  WR_NEED(plan);
+  WR_NEED(other);
+  WR_REFUSE_IF(plan->A != other->A || plan->env != other->env, "the plans are of different matrices or envs");
+  WR_REFUSE_IF(!plan->prepared || !other->prepared, "a plan is not prepared");
+  if (other->info.sum_unit > plan->info.sum_unit || other->info.term_unit > plan->info.term_unit)
+    return wr_fail(WR_EUNAVAILABLE, "%s rounds more than %s", other->backend->name, plan->backend->name);
+  wr_plan_forget(plan);
+  wr_plan_forget(other);
+  wr_plan before = *plan;
+  *plan = *other, *other = before;
+  other->watch = plan->watch, plan->watch = before.watch;
+  return WR_OK;
+}
+
 /* ---- What a plan tells ---- */
 
 uint64_t wr_plan_generation(const wr_plan *plan) { return plan ? plan->generation : 0; }
@@ -591,38 +611,41 @@ wr_status wr_plan_check_match(const wr_plan *plan, const wr_csr *A, const wr_env
 
 wr_status wr_plan_time_start(wr_plan *plan) {
   WR_NEED(plan);
-  if (!plan->seconds) PASS(wr_alloc(&plan->seconds, WR_MAX_TIMES, sizeof *plan->seconds, "apply times"));
-  plan->applies = 0, plan->total = 0, plan->pending = 0;
-  plan->timing = 1;
+  stopwatch *watch = &plan->watch;
+  if (!watch->seconds) PASS(wr_alloc(&watch->seconds, WR_MAX_TIMES, sizeof *watch->seconds, "apply times"));
+  watch->applies = 0, watch->total = 0, watch->pending = 0;
+  watch->timing = 1;
   return WR_OK;
 }
 
 wr_status wr_plan_time_collect(wr_plan *plan) {
   wr_status status = WR_OK;
   WR_NEED(plan);
-  for (int p = 0; p < plan->pending; p++) {
+  stopwatch *watch = &plan->watch;
+  for (int p = 0; p < watch->pending; p++) {
     double seconds;
     TRY(plan->env->ops->elapsed(plan->env, 2 * p, 2 * p + 1, &seconds));
-    if (plan->applies < WR_MAX_TIMES) plan->seconds[plan->applies] = seconds;
-    plan->applies++;
-    plan->total += seconds;
+    if (watch->applies < WR_MAX_TIMES) watch->seconds[watch->applies] = seconds;
+    watch->applies++;
+    watch->total += seconds;
   }
 done:
-  plan->pending = 0;
+  watch->pending = 0;
   return status;
 }
 
 int wr_plan_time_pause(wr_plan *plan, int paused) {
   if (plan == NULL) return 0;
-  int before = plan->paused;
-  plan->paused = paused;
+  int before = plan->watch.paused;
+  plan->watch.paused = paused;
   return before;
 }
 
 wr_plan_times wr_plan_get_times(const wr_plan *plan) {
   if (plan == NULL) return (wr_plan_times){0};
-  return (wr_plan_times){.applies = plan->applies,
-                         .count = plan->applies < WR_MAX_TIMES ? plan->applies : WR_MAX_TIMES,
-                         .seconds = plan->seconds,
-                         .total = plan->total};
+  const stopwatch *watch = &plan->watch;
+  return (wr_plan_times){.applies = watch->applies,
+                         .count = watch->applies < WR_MAX_TIMES ? watch->applies : WR_MAX_TIMES,
+                         .seconds = watch->seconds,
+                         .total = watch->total};
 }

@@ -357,7 +357,7 @@ static wr_status check(wr_lockstep *l, const wr_monitor *monitor, int *left) {
     ends[c] = find_end(l, a, at, over);
     ended += ends[c] != WR_LOCKSTEP_GOING, *left += ends[c] == WR_LOCKSTEP_GOING;
   }
-  if (monitor && monitor->progress) monitor->progress(monitor->context, iterations, worst, target);
+  wr_monitor_show(monitor, iterations, worst, target);
   if (ended == 0) return WR_OK;
   PASS(complete(l));
   for (int c = 0; c < l->used; c++)

@@ -9,6 +9,7 @@
 #include "config/elements.h"
 #include "config/memory.h"
 #include "solvers/api/place.h"
+#include "solvers/program/backend_change.h"
 #include "solvers/program/head_start.h"
 #include "solvers/program/progress.h"
 #include "solvers/report/report_text.h"
@@ -186,6 +187,7 @@ static wr_status time_afterwards(wr_comparison *c, void *solve, wr_plan *plan, w
   run->timed_afterwards = 1, run->apply_first = first;
   run->applies = run->result.multiplies_f32 > 0 ? run->result.multiplies_f32 : run->result.multiplies;
   run->applies -= run->moved.multiplies;
+  if (run->changed.from) run->applies -= run->changed.multiplies;
   /* One kernel for all iterations does not use the backend's multiply. */
   run->apply_total = run->result.by == WR_BY_KERNEL ? 0 : run->apply_median * (double)run->applies;
 done:
@@ -315,24 +317,22 @@ done:
   return status;
 }
 
-/* What observes a solve: the line on the terminal, and whether a device is to go on with it. */
+/* What observes a solve: the line on the terminal, and whether a device or another backend is to go on with it. */
 typedef struct looks {
   wr_progress progress;
   wr_comparison *c;
-  wr_monitor *monitor;
   wr_ledger *ledger; /* of the run */
   wr_head_start head;
-  int64_t before; /* iterations elsewhere                                                    */
   int is_open;    /* 1: the device has been opened meanwhile                                  */
   int moves;      /* 1: the solve is to end, for the device to go on                          */
+  int may_change; /* 1: another backend may go on                                             */
+  wr_backend_change change;
 } looks;
 
 /* Opens the device, or ends the solve, where a device would save time. */
-static void look_for_device(looks *l, int64_t iteration, double measure, double target) {
+static void look_for_device(looks *l, wr_progress_mark now, double target) {
   wr_comparison *c = l->c;
   const wr_head_start *head = &l->head;
-  const wr_progress_mark now = {.time = wr_clock(), .iteration = iteration, .measure = measure};
-  wr_head_start_keep(&l->head, now);
   int may_open = !c->env_tried[WR_CUDA];
   if (l->moves || wr_comparison_is_opening(c) || !(may_open || c->device.running)) return;
   if (!may_open && !l->is_open) {
@@ -345,15 +345,29 @@ static void look_for_device(looks *l, int64_t iteration, double measure, double 
     (void)wr_comparison_begin_device(c, 0);
     wr_ledger_enter(l->ledger, WR_PHASE_SOLVE);
   }
-  if (may_open || c->device.error.status != WR_OK || !(wr_head_start_gain(head, now, target, 0) > 0)) return;
-  l->moves = 1;
-  l->monitor->deadline = 1e-9; /* has passed */
+  if (may_open || c->device.error.status != WR_OK) return;
+  l->moves = wr_head_start_gain(head, now, target, 0) > 0;
 }
 
 static void look(void *context, int64_t iteration, double measure, double target) {
   looks *l = context;
-  if (!l->c->settings->quiet) wr_progress_show(&l->progress, l->before + iteration, measure, target);
-  if (l->c->may_move) look_for_device(l, iteration, measure, target);
+  const wr_progress_mark now = {.time = wr_clock(), .iteration = iteration, .measure = measure};
+  if (!l->c->settings->quiet) wr_progress_show(&l->progress, iteration, measure, target);
+  wr_head_start_keep(&l->head, now);
+  if (l->c->may_move) look_for_device(l, now, target);
+  if (!l->may_change) return;
+  int64_t here = iteration - l->c->runs->moved.iterations; /* there is one run */
+  double allowed = (double)(l->c->settings->iterations - here), left = wr_head_start_left(&l->head, now, target);
+  wr_backend_change_look(&l->change, here, fmin(left, allowed));
+}
+
+static void rest(void *context) { wr_backend_change_rest(&((looks *)context)->change); }
+
+/* 1 if -k auto may change its backend in mid-run. It does not where a device may take over, where multiplies of the two best
+ * were timed, or where a clock must not decide; nor for several solves, parts or types. */
+static int may_change(const wr_comparison *c, const run_plans *plans, const wr_run *run) {
+  return run->chosen.backend && run->chosen.timed == 0 && !c->may_move && !c->settings->deterministic && !c->comm &&
+         c->settings->repeat == 1 && count_sides(c) == 1 && plans->narrow == NULL;
 }
 
 static void look_at_preparing(void *context, const char *what, double share) {
@@ -370,10 +384,9 @@ static wr_status leave(wr_comparison *c, void *solve, wr_run *run, double second
   return status;
 }
 
-/* Makes result and history those of the whole run, of which there are `entries` of the history from before. */
-static void join_parts(wr_run *run, wr_history *history, int64_t entries) {
+/* Makes the result that of the whole run. */
+static void join_parts(wr_run *run) {
   wr_result *result = &run->result;
-  for (int64_t k = entries; history && k < history->count; k++) history->iteration[k] += run->moved.iterations;
   if (result->outcome == WR_TIME_LIMIT && result->iterations == 0)
     snprintf(result->note, sizeof result->note, "the time limit has passed; the answer is the best iterate so far");
   result->iterations += run->moved.iterations, result->multiplies += run->moved.multiplies;
@@ -387,18 +400,23 @@ static wr_status solve_and_check(wr_comparison *c, int index, run_plans *plans, 
   void *solve = NULL;
   double *x = NULL;
   wr_history *history = c->histories && count_sides(c) == 1 ? &c->histories[index] : NULL; /* of one solve */
-  int64_t entries = history ? history->count : 0;
   run->history = history;
-  looks observed = {.c = c, .ledger = ledger, .before = run->moved.iterations};
+  looks observed = {.c = c, .ledger = ledger};
   wr_progress_begin(&observed.progress, stderr);
-  wr_monitor monitor = {.progress = c->settings->quiet && !c->may_move ? NULL : look,
+  observed.may_change = may_change(c, plans, run);
+  observed.change = (wr_backend_change){.plan = plan, .A = c->program->matrix(c->problem), .env = env,
+                                        .chosen = &run->chosen, .ledger = ledger, .changed = &run->changed};
+  wr_monitor monitor = {.progress = c->settings->quiet && !c->may_move && !observed.may_change ? NULL : look,
                         .preparing = c->settings->quiet ? NULL : look_at_preparing,
                         .context = &observed,
+                        .before = run->moved.iterations,
                         .interrupted = c->interrupted,
                         .deadline = c->deadline,
+                        .leaves = &observed.moves,
+                        .rest = rest,
+                        .rest_due = &observed.change.due,
                         .comm = c->comm,
                         .history = history};
-  observed.monitor = &monitor;
   int on_device = env->place == WR_CUDA; /* on the host nothing is uploaded or downloaded, and vectors are converted */
   wr_ledger_enter(ledger, on_device ? WR_PHASE_UPLOAD : WR_PHASE_TRANSFORM);
   TRY(wr_alloc_zeroed(&solve, 1, c->program->solve_size, "a solve"));
@@ -423,7 +441,7 @@ static wr_status solve_and_check(wr_comparison *c, int index, run_plans *plans, 
     TRY(leave(c, solve, run, seconds));
     goto done;
   }
-  if (run->moved.backend) join_parts(run, history, entries);
+  if (run->moved.backend) join_parts(run);
   if (c->comm) run->waited = c->comm->waited - waited;
   TRY(wr_plan_time_collect(plan));
   run->ran = 1;
@@ -495,6 +513,15 @@ static void add_narrow(const wr_comparison *c, const run_plans *plans, wr_run *r
   run->info.deterministic = run->info.deterministic && narrow->deterministic;
 }
 
+/* The backend of the run := that of its plan. */
+static void take_backend(const wr_comparison *c, wr_run *run, const wr_plan *plan) {
+  run->backend = wr_plan_backend(plan);
+  snprintf(run->knobs, sizeof run->knobs, "%s", wr_plan_knobs(plan));
+  wr_exchange exchange = wr_plan_get_info(plan)->exchange;
+  int in_pieces = c->comm && exchange == WR_EXCHANGE_HOSTS; /* hosts exchange, and the epilogue follows by itself */
+  run->fused_epilogue = (run->backend->caps & WR_CAP_EPILOGUE) != 0 && !in_pieces;
+}
+
 static wr_status run_one(wr_comparison *c, int index) {
   wr_status status;
   wr_run *run = &c->runs[index];
@@ -514,25 +541,23 @@ static wr_status run_one(wr_comparison *c, int index) {
     wr_ledger_add(&run->ledger, c->process);
     wr_ledger_add(&run->ledger, &c->place_ledger[place]);
   }
-  run->read_bandwidth = c->bandwidth[place];
+  run->read_bandwidth = c->bandwidth[place], run->changed = (wr_run_changed){0};
   wr_ledger_enter(&run->ledger, WR_PHASE_PREPARE);
   double before = run->ledger.seconds[WR_PHASE_PREPARE];
   if (c->settings->seeds && built) env->need_columns = c->program->columns(c->settings, env);
   if (count_sides(c) > 1 && built) env->need_columns = choice->backend->apply_many ? WR_MAX_COLUMNS : 0;
   status = wr_choice_prepare(choice, c->program->matrix(c->problem), env, &use, &plans.plan, &run->chosen);
-  if (plans.plan)
-    run->backend = choice->backend, snprintf(run->knobs, sizeof run->knobs, "%s", wr_plan_knobs(plans.plan));
+  if (plans.plan) take_backend(c, run, plans.plan);
   status = wr_comm_agree(c->comm, status);
   TRY(status);
-  wr_exchange exchange = wr_plan_get_info(plans.plan)->exchange;
-  int in_pieces = c->comm && exchange == WR_EXCHANGE_HOSTS; /* hosts exchange, and the epilogue follows by itself */
-  run->fused_epilogue = (choice->backend->caps & WR_CAP_EPILOGUE) != 0 && !in_pieces;
   if (c->settings->precision == WR_PRECISION_MIXED) TRY(wr_comm_agree(c->comm, prepare_narrow(c, choice, env, &plans)));
   wr_ledger_stop(&run->ledger);
   run->setup = run->ledger.seconds[WR_PHASE_PREPARE] - before;
   run->info = *wr_plan_get_info(plans.plan);
   TRY(c->settings->seeds ? solve_sets(c, index, plans.plan, env) : solve_and_check(c, index, &plans, env));
   if (c->iterate) goto done; /* the run goes on elsewhere */
+  take_backend(c, run, plans.plan);
+  choice->backend = run->backend; /* -k auto may have changed it */
   if (c->may_move) measure_bandwidth(c, place);
   run->read_bandwidth = c->bandwidth[place];
   wr_ledger_enter(c->process, WR_PHASE_CALIBRATE);

@@ -22,8 +22,8 @@
   {.name = "backend", .letter = 'k', .type = WR_OPTION_TEXT, .offset = AT(backends), .argument = "LIST",                \
    .group = "What to run",                                                                                              \
    .help = "backends, separated by commas, each with its knobs behind colons: cusparse:alg=2,cpu_csr; "                 \
-           "default: auto, that of which a model expects the least time for this matrix; auto:measure=1: the faster "   \
-           "one of the two best when timed"},                                                                           \
+           "default: auto, that of which a model expects the least time for this matrix, and later another one where "  \
+           "a long solve pays for it; auto:measure=1: the faster one of the two best when timed"},                      \
   {.name = "device", .letter = 'd', .type = WR_OPTION_TEXT, .offset = AT(device_text), .value = "auto",                 \
    .argument = "cpu|cuda[:N]|auto",                                                                                     \
    .help = "where to compute; auto: on the CPU while a GPU is opened, and on the GPU from then on where that pays"},    \

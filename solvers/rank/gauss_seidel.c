@@ -91,9 +91,8 @@ static double change_of(const walk *w, double residual) { return 2 * residual / 
 static void tell(void *context, double residual, int64_t sweeps) {
   const walk *w = context;
   double multiplies = (w->links + (double)sweeps * (double)w->inner.links) / fmax(1, (double)w->graph->flow->nnz);
-  if (w->monitor && w->monitor->progress)
-    w->monitor->progress(w->monitor->context, (int64_t)multiplies, w->options->scale * change_of(w, w->done + residual),
-                         w->options->target);
+  wr_monitor_show(w->monitor, (int64_t)multiplies, w->options->scale * change_of(w, w->done + residual),
+                  w->options->target);
 }
 
 /* The residual may be the target's share: by nine tenths in proportion to y, of which the guess gives the sum nearly, and by a
@@ -213,8 +212,7 @@ wr_status wr_gauss_seidel_solve(const wr_graph *graph, const wr_gauss_seidel_opt
   }
   found->met = is_met(&w), found->interrupted = found->met ? 0 : w.interrupted;
   found->multiplies = w.links / fmax(1, (double)graph->flow->nnz);
-  if (monitor && monitor->history)
-    TRY(wr_history_add(monitor->history, (int64_t)ceil(found->multiplies), found->bound.residual));
+  TRY(wr_monitor_keep(monitor, (int64_t)ceil(found->multiplies), found->bound.residual));
 done:
   wr_inner_close(&w.inner);
   wr_components_free(&w.components);

@@ -29,8 +29,6 @@ struct wr_rank_linear {
   double ratio;     /* change of a step / ||q||_2, when both were known last                             */
 
   int64_t residuals; /* multiplies for true residuals                                                    */
-  const wr_monitor *monitor; /* the caller's, ...                                                        */
-  wr_monitor shown; /* ... and the loop's                                                                */
 };
 
 /* Sums over a residual q and an iterate y. */
@@ -197,7 +195,7 @@ static wr_status set_up_loop(wr_rank_linear *l, const wr_rank_linear_options *o,
       (wr_iteration_scalars)WR_ITERATION_SCALARS(wr_solve_scalars, rounds, last, last_part, steps, rr, stop, logged);
   loop->host_only = o->no_graph, loop->no_resident = o->no_resident, loop->monitor = monitor;
   loop->constant = seed ? -o->damping : o->damping;
-  loop->scale = o->scale, loop->target = o->target;
+  loop->scale = o->scale, loop->target = o->target, loop->counts = MULTIPLIES;
   PASS(wr_iteration_every(loop, 1));
   for (int phase = 0; phase < loop->phases; phase++) {
     const wr_vec *left[WR_MAX_LEFT] = {&s->d, &s->r, &s->snapshot};
@@ -321,18 +319,6 @@ static wr_status give(wr_rank_linear *l, double change, wr_vec *ranks) {
   return l->s.env->ops->fused(l->s.env, &divide);
 }
 
-/* Iterations are shown as multiplies. */
-static void show(void *context, int64_t iteration, double measure, double target) {
-  wr_rank_linear *l = context;
-  l->monitor->progress(l->monitor->context, iteration * MULTIPLIES, measure, target);
-  l->shown.deadline = l->monitor->deadline; /* which the function may have changed */
-}
-
-/* The history's entries from `from` on: from iterations to multiplies. */
-static void count_multiplies(wr_history *history, int64_t from) {
-  for (int64_t k = from; history && k < history->count; k++) history->iteration[k] *= MULTIPLIES;
-}
-
 wr_status wr_rank_linear_solve(wr_rank_linear *l, const wr_rank_linear_options *o, const wr_monitor *monitor,
                                wr_vec *ranks, wr_rank_linear_found *found) {
   static const wr_monitor none = {0};
@@ -346,10 +332,7 @@ wr_status wr_rank_linear_solve(wr_rank_linear *l, const wr_rank_linear_options *
   WR_REFUSE_IF(!(o->change > 0), "options->change is %g; it is above 0", o->change);
   WR_REFUSE_IF(o->multiplies < 0, "options->multiplies is %lld", (long long)o->multiplies);
   wr_bicgstab *s = &l->s;
-  l->monitor = monitor = monitor ? monitor : &none;
-  l->shown = *monitor;
-  if (monitor->progress) l->shown.progress = show, l->shown.context = l;
-  int64_t seen = monitor->history ? monitor->history->count : 0;
+  if (monitor == NULL) monitor = &none;
   *found = (wr_rank_linear_found){.change = INFINITY, .first = INFINITY};
   progress g = {.options = o, .found = found};
   l->damping = o->damping, l->residuals = 0, s->loop->taken = 0, s->loop->by = WR_BY_HOST;
@@ -364,7 +347,7 @@ wr_status wr_rank_linear_solve(wr_rank_linear *l, const wr_rank_linear_options *
       break;
     }
     g.rounds = (int64_t)g.c.rounds + room / MULTIPLIES;
-    TRY(set_up_loop(l, o, &l->shown, seed));
+    TRY(set_up_loop(l, o, monitor, seed));
     TRY(begin(l, &g, square));
     TRY(run(l, &g, &how));
     TRY(settle(l, &g, &square, &change));
@@ -377,7 +360,6 @@ wr_status wr_rank_linear_solve(wr_rank_linear *l, const wr_rank_linear_options *
   found->multiplies = s->loop->taken * MULTIPLIES + l->residuals, found->by = s->loop->by;
   found->bytes = (double)found->multiplies * wr_rank_linear_bytes(l->graph, s->plan, s->env);
 done:
-  count_multiplies(monitor->history, seen);
   wr_plan_forget(s->plan);
   return status;
 }

@@ -44,8 +44,7 @@ void wr_rank_close(wr_ranking *rank) {
 typedef struct parts {
   wr_ranking *rank;
   const wr_pagerank_options *options;
-  const wr_monitor *monitor; /* the caller's, ... */
-  wr_monitor shown;          /* ... and that of every part */
+  wr_monitor monitor;        /* the caller's, which counts the iterations of parts so far, too */
   wr_result *result;         /* of the last part; of all at the end */
   int64_t iterations, multiplies, multiplies_f32; /* of all parts so far */
   double bytes;              /* that these moved */
@@ -56,21 +55,11 @@ typedef struct parts {
   char changes[sizeof((wr_result *)0)->changes];
 } parts;
 
-/* Shows iterations of a part as those of the solve. */
-static void show(void *context, int64_t iteration, double measure, double target) {
-  parts *g = context;
-  g->monitor->progress(g->monitor->context, g->iterations + iteration, measure, target);
-  g->shown.deadline = g->monitor->deadline; /* which the function may have changed */
-}
-
-static int64_t entries_of(const parts *g) { return g->monitor->history ? g->monitor->history->count : 0; }
-
-/* Counts what a part has done, and numbers its entries of the history as those of the solve. */
-static void count(parts *g, int64_t entries, int64_t iterations, int64_t multiplies, double bytes, wr_repeated by) {
-  wr_history *history = g->monitor->history;
-  for (int64_t k = entries; history && k < history->count; k++) history->iteration[k] += g->iterations;
+/* Counts what a part has done. */
+static void count(parts *g, int64_t iterations, int64_t multiplies, double bytes, wr_repeated by) {
   if (multiplies > g->most) g->most = multiplies, g->by = by;
   g->iterations += iterations, g->multiplies += multiplies, g->bytes += bytes;
+  g->monitor.before += iterations;
 }
 
 static int64_t left(const parts *g) { return g->options->iterations - g->iterations; }
@@ -95,12 +84,11 @@ static void say_change(parts *g, wr_rank_method next, const char *format, ...) {
 static wr_status run_steps(parts *g, wr_pagerank_method method, const wr_vec *start, int64_t most,
                            const wr_monitor *monitor) {
   wr_pagerank_options options = *g->options;
-  int64_t entries = entries_of(g);
   options.method = method, options.start = start, options.iterations = most;
   wr_status status = wr_pagerank_solve(&g->rank->iterated, &options, monitor, g->result);
   if (status != WR_OK) return status;
-  count(g, entries, g->result->iterations, g->result->multiplies,
-        g->result->iteration_bytes * (double)g->result->multiplies, g->result->by);
+  count(g, g->result->iterations, g->result->multiplies, g->result->iteration_bytes * (double)g->result->multiplies,
+        g->result->by);
   g->multiplies_f32 += g->result->multiplies_f32;
   return WR_OK;
 }
@@ -108,7 +96,7 @@ static wr_status run_steps(parts *g, wr_pagerank_method method, const wr_vec *st
 /* The one step that certifies rank->ranks, also where a signal or the time limit has ended what made them: `ended` is 0 or that
  * outcome. */
 static wr_status certify(parts *g, int ended) {
-  wr_monitor quiet = {.history = g->monitor->history};
+  wr_monitor quiet = {.history = g->monitor.history, .before = g->monitor.before};
   wr_status status = run_steps(g, WR_PAGERANK_POWER, &g->rank->ranks, 1, &quiet);
   if (status != WR_OK || !ended || g->result->outcome != WR_MAX_ITERATIONS) return status;
   g->result->outcome = (wr_outcome)ended;
@@ -134,7 +122,7 @@ static wr_status hand_over(parts *g) {
 /* At most `most` more steps of the power method, but one at least: without one there is no bound on the error. */
 static wr_status go_on(parts *g, int64_t most) {
   PASS(hand_over(g));
-  PASS(run_steps(g, WR_PAGERANK_POWER, &g->rank->ranks, most < left(g) ? most : left(g), &g->shown));
+  PASS(run_steps(g, WR_PAGERANK_POWER, &g->rank->ranks, most < left(g) ? most : left(g), &g->monitor));
   if (g->result->iterations == 0 && g->result->outcome != WR_MAX_ITERATIONS) PASS(certify(g, (int)g->result->outcome));
   return WR_OK;
 }
@@ -167,13 +155,12 @@ static wr_status solve_linear(parts *g, const char **why) {
       *why = "its multiplies were used up";
       break;
     }
-    int64_t entries = entries_of(g);
     wr_rank_linear_options options = {.damping = o->damping, .change = change, .multiplies = left(g) - 1,
                                       .no_graph = o->no_graph, .no_resident = o->no_resident,
                                       .scale = o->stop_on_change ? 1 : o->damping / (1 - o->damping),
                                       .target = o->tolerance};
-    PASS(wr_rank_linear_solve(rank->linear, &options, &g->shown, &rank->ranks, &found));
-    count(g, entries, found.multiplies, found.multiplies, found.bytes, found.by);
+    PASS(wr_rank_linear_solve(rank->linear, &options, &g->monitor, &rank->ranks, &found));
+    count(g, found.multiplies, found.multiplies, found.bytes, found.by);
     g->restarts += found.restarts;
     PASS(certify(g, found.interrupted));
     *why = found.why;
@@ -203,15 +190,15 @@ static wr_status solve_by_components(parts *g, const char **why) {
                                      .multiplies = left(g) - 9, /* it may take up to 8 more */
                                      .scale = o->stop_on_change ? 1 : o->damping / (1 - o->damping),
                                      .target = o->tolerance};
-  int64_t entries = entries_of(g), multiplies;
+  int64_t multiplies;
   double *scores = NULL;
   *why = NULL;
   TRY(place_ranks(rank));
   TRY(wr_alloc(&scores, p->graph->n, sizeof *scores, "scores by components"));
-  TRY(wr_gauss_seidel_solve(p->graph, &options, p->graph->start, wr_env_team(p->env), &g->shown, scores, &found));
+  TRY(wr_gauss_seidel_solve(p->graph, &options, p->graph->start, wr_env_team(p->env), &g->monitor, scores, &found));
   TRY(p->env->ops->upload(p->env, &rank->ranks, scores));
   multiplies = (int64_t)fmin(ceil(found.multiplies), (double)(left(g) - 1));
-  count(g, entries, multiplies, multiplies, found.bytes, WR_BY_HOST);
+  count(g, multiplies, multiplies, found.bytes, WR_BY_HOST);
   TRY(certify(g, found.interrupted));
   if (!is_over(g)) *why = found.met ? "rounding keeps it from the tolerance" : "its multiplies were used up";
 done:
@@ -241,7 +228,7 @@ static wr_status by_other(parts *g, wr_rank_method method) {
                    "the method gauss-seidel computes on the CPU (-d cpu), and the graph is on a device");
   if (is_idr) PASS(open_linear(g));
   if (is_idr || !may)
-    PASS(run_steps(g, WR_PAGERANK_POWER, g->options->start, may ? 1 : g->options->iterations, &g->shown));
+    PASS(run_steps(g, WR_PAGERANK_POWER, g->options->start, may ? 1 : g->options->iterations, &g->monitor));
   if (may && !(is_idr && is_over(g))) PASS(then_power(g, 0));
   return WR_OK;
 }
@@ -312,7 +299,7 @@ static wr_status choose(parts *g) {
       !is_symmetric && o->order == 0 && o->iterations > few && (is_on_host(g) || o->damping >= WR_RANK_LARGE_DAMPING);
   g->method = is_symmetric ? WR_RANK_CHEBYSHEV : WR_RANK_POWER;
   PASS(run_steps(g, is_symmetric ? WR_PAGERANK_CHEBYSHEV : WR_PAGERANK_POWER, o->start, watches ? few : o->iterations,
-                 &g->shown));
+                 &g->monitor));
   if (watches) PASS(watch(g));
   if (is_symmetric)
     say_choice(g, "chebyshev, as each link has its mirror image");
@@ -340,7 +327,6 @@ static void conclude(parts *g) {
 
 wr_status wr_rank_solve(wr_ranking *rank, wr_rank_method method, const wr_pagerank_options *o,
                         const wr_monitor *monitor, wr_result *result) {
-  static const wr_monitor none = {0};
   WR_REFUSE_IF(rank == NULL || rank->iterated.env == NULL, "rank is %s", rank ? "not open" : "NULL");
   WR_REFUSE_IF(!is_method(method), "method is %d", (int)method);
   WR_NEED_OK(wr_pagerank_check(o, __func__));
@@ -349,16 +335,15 @@ wr_status wr_rank_solve(wr_ranking *rank, wr_rank_method method, const wr_pagera
     return wr_fail(WR_EUNAVAILABLE, "the method %s is for a graph that is whole, not for a part of one", names[method]);
   if (method == WR_RANK_CHEBYSHEV && !rank->iterated.graph->symmetric)
     return wr_fail(WR_EUSAGE, "the method chebyshev needs a graph whose links have a mirror image of the same weight");
-  parts g = {.rank = rank, .options = o, .monitor = monitor ? monitor : &none, .result = result, .method = method};
-  g.shown = *g.monitor;
-  if (g.shown.progress) g.shown.progress = show, g.shown.context = &g;
+  parts g = {.rank = rank, .options = o, .result = result, .method = method};
+  if (monitor) g.monitor = *monitor;
   if (method == WR_RANK_AUTO)
     PASS(choose(&g));
   else if (method == WR_RANK_IDR || method == WR_RANK_GAUSS_SEIDEL)
     PASS(by_other(&g, method));
   else
     PASS(run_steps(&g, method == WR_RANK_CHEBYSHEV ? WR_PAGERANK_CHEBYSHEV : WR_PAGERANK_POWER, o->start, o->iterations,
-                   &g.shown));
+                   &g.monitor));
   conclude(&g);
   return WR_OK;
 }

@@ -149,6 +149,27 @@ static void print_sides(wr_writer *out, const wr_problem_facts *problem, const w
   print_labelled(out, "", &line);
 }
 
+/* That -k auto went on with another backend, and why. */
+static void print_changed(wr_writer *out, const wr_run *run) {
+  char took[TEXT_ROOM], expected[TEXT_ROOM], to_prepare[TEXT_ROOM], prepared[TEXT_ROOM];
+  const wr_run_changed *changed = &run->changed;
+  wr_line line = {0};
+  if (changed->to == NULL) return;
+  if (changed->from)
+    wr_line_add(&line, "from %s to %s after %" PRId64 " iterations: ", changed->from->name, changed->to->name,
+                changed->iterations);
+  else
+    wr_line_add(&line, "%s could not go on after %" PRId64 " iterations (%s), though ", changed->to->name,
+                changed->iterations, changed->failure.text);
+  wr_line_add(&line, "%" PRId64 " multiplies had been taken where %.0f were expected, and %.0f more were likely; ",
+              changed->multiplies, run->chosen.multiplies, changed->left);
+  wr_line_add(&line, "each took %s, by %s it should take %s after %s to prepare",
+              wr_text_seconds(changed->multiply, took), changed->to->name,
+              wr_text_seconds(changed->to_multiply, expected), wr_text_seconds(changed->to_prepare, to_prepare));
+  if (changed->from) wr_line_add(&line, ", which took %s", wr_text_seconds(changed->took, prepared));
+  print_labelled(out, "changed", &line);
+}
+
 /* What -k auto expected beside what the run took. */
 static void print_choice(wr_writer *out, const wr_run *run) {
   char expected[TEXT_ROOM], took[TEXT_ROOM];
@@ -157,9 +178,10 @@ static void print_choice(wr_writer *out, const wr_run *run) {
   print_text(out, "choice", chosen->line);
   wr_line_add(&line, "%.0f multiplies, %" PRId64 " taken; to prepare %s, %s taken with the choice", chosen->multiplies,
               run->result.multiplies, wr_text_seconds(chosen->prepare, expected), wr_text_seconds(run->setup, took));
-  if (run->apply_median > 0)
+  double multiply = run->changed.from ? run->changed.multiply : run->apply_median;
+  if (multiply > 0)
     wr_line_add(&line, "; a multiply %s, %s taken", wr_text_seconds(chosen->multiply, expected),
-                wr_text_seconds(run->apply_median, took));
+                wr_text_seconds(multiply, took));
   print_labelled(out, "expected", &line);
 }
 
@@ -176,6 +198,7 @@ static void print_backend(wr_writer *out, const wr_problem_facts *problem, const
   line = (wr_line){0};
   if (wr_line_add_tuning(&line, &info->tuning)) print_labelled(out, "tuner", &line);
   print_text(out, "device", problem->place);
+  print_changed(out, run);
   if (info->better) print_text(out, "advice", info->advice);
   if (!verbose) return;
   line = (wr_line){0};
@@ -256,7 +279,9 @@ static void add_applies(wr_line *line, const wr_run *run) {
   char total[TEXT_ROOM], median[TEXT_ROOM];
   if (run->applies <= 0 || !(run->apply_median > 0)) return;
   wr_line_add(line, " (%" PRId64 " %s%s", run->applies, wr_plural(run->applies, "multiply", "multiplies"),
-              run->result.multiplies_f32 > 0 ? " in f32" : "");
+              run->result.multiplies_f32 > 0 ? " in f32"
+              : run->changed.from            ? " since the change"
+                                             : "");
   if (run->apply_total > 0) wr_line_add(line, " %s", wr_text_seconds(run->apply_total, total));
   const char *of = run->result.by == WR_BY_KERNEL ? "the backend's own" : run->timed_afterwards ? "each" : "median";
   if (run->applies > 1 || !(run->apply_total > 0))

@@ -334,7 +334,7 @@ static void write_chosen(wr_json *json, const wr_run *run) {
   wr_json_positive(json, "second_timed_s", chosen->second_timed);
   wr_json_integer(json, "took_multiplies", run->result.multiplies);
   wr_json_real(json, "took_prepare_s", run->setup);
-  wr_json_positive(json, "took_multiply_s", run->apply_median);
+  wr_json_positive(json, "took_multiply_s", run->changed.from ? run->changed.multiply : run->apply_median);
   wr_json_end(json, '}');
 }
 
@@ -353,6 +353,26 @@ static void write_moved(wr_json *json, const wr_run_moved *moved) {
   wr_json_end(json, '}');
 }
 
+/* Of a run in which -k auto tried another backend; null for others. */
+static void write_changed(wr_json *json, const wr_run_changed *changed) {
+  if (changed->to == NULL) {
+    wr_json_null(json, "changed");
+    return;
+  }
+  wr_json_begin(json, "changed", '{');
+  wr_json_text(json, "from", changed->from ? changed->from->name : "");
+  wr_json_text(json, "to", changed->to->name);
+  wr_json_integer(json, "iterations", changed->iterations);
+  wr_json_integer(json, "multiplies", changed->multiplies);
+  wr_json_real(json, "left", changed->left);
+  wr_json_real(json, "multiply_s", changed->multiply);
+  wr_json_real(json, "expected_multiply_s", changed->to_multiply);
+  wr_json_real(json, "expected_prepare_s", changed->to_prepare);
+  wr_json_real(json, "took_prepare_s", changed->took);
+  wr_json_text(json, "failure", changed->failure.text);
+  wr_json_end(json, '}');
+}
+
 static void write_run(wr_json *json, const wr_problem_facts *problem, const wr_run *run, const wr_run *base) {
   char label[LABEL_ROOM];
   wr_json_begin(json, NULL, '{');
@@ -368,6 +388,7 @@ static void write_run(wr_json *json, const wr_problem_facts *problem, const wr_r
   wr_json_integer(json, "exit_code", wr_run_exit_code(run));
   write_moved(json, &run->moved);
   write_chosen(json, run);
+  write_changed(json, &run->changed);
   wr_json_boolean(json, "ran", run->ran);
   wr_json_plan(json, run, 1);
   write_precond(json, &run->precond);

@@ -55,6 +55,18 @@ typedef struct wr_run_moved {
   wr_error failure;               /* why the device could not go on, and the CPU did; WR_OK: the device did  */
 } wr_run_moved;
 
+/* A change of -k auto's backend while a solve went on (docs/auto.md). */
+typedef struct wr_run_changed {
+  const wr_backend *from;         /* NULL: the run kept the backend that it began with                       */
+  const wr_backend *to;           /* NULL: no other one was tried, and all else is 0                         */
+  int64_t iterations, multiplies; /* before it, at the same place: part of those of the result               */
+  double left;                    /* multiplies that were likely to be left                                  */
+  double multiply;                /* s of a multiply before it, the mean                                     */
+  double to_multiply, to_prepare; /* s that were expected of `to`                                            */
+  double took;                    /* s of preparing `to`, the expectations included: part of the phase prepare */
+  wr_error failure;               /* why `to` could not go on; WR_OK: it did                                 */
+} wr_run_changed;
+
 /* What was found for one of several right-hand sides. */
 typedef struct wr_run_side {
   wr_result result;
@@ -71,6 +83,7 @@ typedef struct wr_run {
   int ran;                 /* 1: there is a result                                                    */
   wr_run_moved moved;
   wr_chosen chosen;        /* of -k auto; its backend is NULL if the user named one                   */
+  wr_run_changed changed;  /* then `backend`, `info` and times of applies are of the last one         */
   wr_plan_info info;
   wr_run_precond precond;
   char device_name[128];

@@ -133,14 +133,17 @@ static void enter(contest *c, wr_plan *plan, wr_cost cost) {
 /* WR_EUNAVAILABLE and WR_ENOMEM are of one backend; others concern any. */
 static int is_refusal(wr_status status) { return status == WR_EUNAVAILABLE || status == WR_ENOMEM; }
 
-/* Rows that are on the device alone stay there. */
+/* 0 if the backend reads rows on the host, and they are on the device alone, where they are to stay. */
+static int finds_rows(const wr_csr *A, const wr_env *env, const wr_backend *backend) {
+  return A->row_ptr != NULL || env->place == WR_HOST || (backend->caps & WR_CAP_DEVICE_ROWS);
+}
+
 static wr_status invite(contest *c, wr_csr *A, wr_env *env, const char *name, wr_error *refusal) {
   const wr_backend *backend;
   wr_plan *plan = NULL;
   wr_cost cost;
   PASS(wr_backend_find(name, &backend));
-  int is_there = A->row_ptr != NULL || env->place == WR_HOST || (backend->caps & WR_CAP_DEVICE_ROWS);
-  if (backend->plan == NULL || !is_there || is_beaten(c, backend)) return WR_OK;
+  if (backend->plan == NULL || !finds_rows(A, env, backend) || is_beaten(c, backend)) return WR_OK;
   wr_status status = wr_plan_create(backend, NULL, A, env, &plan);
   if (is_refusal(status)) {
     (void)wr_error_keep(refusal, status);
@@ -277,7 +280,9 @@ done:
 static wr_status expect_one(const contest *c, wr_csr *A, wr_env *env, wr_expected *e) {
   wr_cost cost;
   wr_plan *plan = NULL;
-  wr_status status = wr_plan_create(e->backend, NULL, A, env, &plan);
+  wr_status status = finds_rows(A, env, e->backend)
+                         ? wr_plan_create(e->backend, NULL, A, env, &plan)
+                         : wr_fail(WR_EUNAVAILABLE, "it reads rows on the host, and they are on the device alone");
   if (is_refusal(status)) {
     (void)wr_error_keep(&e->refusal, status);
     return WR_OK;

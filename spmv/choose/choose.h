@@ -47,8 +47,9 @@ typedef struct wr_expected {
 } wr_expected;
 
 /* expected[*count] := the candidates of env's place that are built, the place's default backend first. Nothing is prepared or
- * timed. Makes arrays of A as above. calibration and *warning are those of wr_plan_use and wr_chosen.
- * WR_ENOMEM, and errors of wr_plan_create that concern all backends. */
+ * timed. Makes A's device view; where A's rows are on the device alone, backends that read them on the host are refused.
+ * calibration and *warning are those of wr_plan_use and wr_chosen. WR_ENOMEM, and errors of wr_plan_create that concern all
+ * backends. */
 wr_status wr_plans_expect(wr_csr *A, wr_env *env, const char *calibration, wr_expected expected[WR_MOST_CANDIDATES],
                           int *count, wr_error *warning);
 

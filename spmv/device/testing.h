@@ -8,6 +8,7 @@ typedef struct wr_testing {
   int poison;         /* 1: each y_next with undefined contents is filled with NaN, and freed device memory is not kept */
   int no_conditions;  /* 1: loops as with a driver without conditional nodes in graphs                                  */
   int late_loops;     /* 1: loops are recorded after as many iterations as without tests, not at once                   */
+  int hasty;          /* 1: -k auto changes its backend in mid-run for savings of any few seconds                       */
   int64_t recordings; /* += 1 for each loop that was recorded                                                           */
 } wr_testing;
 

@@ -9,11 +9,9 @@
 
 #include "config/memory.h"
 #include "config/defaults.h"
-#include "solvers/api/scoring.h"
-#include "solvers/api/solving.h"
-#include "solvers/program/compare.h"
 #include "solvers/program/head_start.h"
 #include "tests/check.h"
+#include "tests/program/two_programs.h"
 
 enum { N = 50, HERE = 20, THERE = 5, NEVER = 1000000000 };
 
@@ -53,8 +51,8 @@ static wr_status run(void *solve, const wr_monitor *monitor, wr_result *result) 
     usleep(200);
     if (k == m->signal) flag = SIGINT;
     result->iterations = k, result->multiplies = 2 * k;
-    CHECK_OK(wr_history_add(monitor->history, k, 1));
-    if (monitor->progress) monitor->progress(monitor->context, k, 1, 1e-9);
+    CHECK_OK(wr_monitor_keep(monitor, k, 1));
+    wr_monitor_show(monitor, k, 1, 1e-9);
     int ends = wr_monitor_ends(monitor);
     if (ends && k < most) {
       result->outcome = (wr_outcome)ends;
@@ -235,85 +233,11 @@ static void wait_and_look(void *context, int64_t iteration, double measure, doub
   (void)measure, (void)target;
 }
 
-/* A monitor for run: its deadline, which the program's progress function sets, is read behind each call. */
-typedef struct passed_on {
-  wr_monitor own;
-  const wr_monitor *given;
-} passed_on;
-
-static void pass_on(void *context, int64_t iteration, double measure, double target) {
-  passed_on *p = context;
-  wait_and_look((void *)(uintptr_t)p->given, iteration, measure, target);
-  p->own.deadline = p->given->deadline;
+static wr_monitor passing(const wr_monitor *monitor, const wr_env *env) {
+  wr_monitor own = *monitor;
+  if (env->place == WR_HOST) own.progress = wait_and_look, own.context = (void *)(uintptr_t)monitor;
+  return own;
 }
-
-static passed_on passing(const wr_monitor *monitor, const wr_env *env) {
-  passed_on p = {.own = *monitor, .given = monitor};
-  if (env->place == WR_HOST) p.own.progress = pass_on;
-  return p;
-}
-
-static wr_csr *system_matrix(void *problem) { return ((wr_system *)problem)->matrix; }
-
-static const wr_solving_options solving_options = {
-    .iterate = {.tolerance = 1e-10, .iterations = 1000, .method = &wr_method_bicgstab}, .precond = &wr_precond_none};
-
-static wr_status open_solving(void *problem, const wr_settings *s, wr_plan *plan, wr_env *env, void *solve) {
-  (void)s;
-  return wr_solving_open(solve, &solving_options, problem, plan, env);
-}
-
-static wr_status run_solving(void *solve, const wr_monitor *monitor, wr_result *result) {
-  passed_on p = passing(monitor, ((wr_solving *)solve)->env);
-  if (p.own.progress == pass_on) p.own.context = &p;
-  return wr_solving_run(solve, &p.own, result);
-}
-
-static wr_status answer_solving(void *solve, double *x) { return wr_solving_answer(solve, x); }
-static wr_status verify_solving(void *solve, const double *x, wr_verified level, int64_t rows, wr_verdict *verdict) {
-  return wr_solving_verify(solve, x, level, rows, verdict);
-}
-static wr_status multiply_solving(void *solve, int count) {
-  return wr_bicgstab_multiply(&((wr_solving *)solve)->method, count);
-}
-static wr_status resume_solving(void *problem, const double *x) { return wr_system_set_guess(problem, x); }
-static void stop_solving(void *solve) { wr_solving_close(solve); }
-
-static const wr_program system_program = {.name = "a system", .values = "x", .solve_size = sizeof(wr_solving),
-                                          .matrix = system_matrix, .start = open_solving, .run = run_solving,
-                                          .multiply = multiply_solving, .verify = verify_solving,
-                                          .answer = answer_solving, .resume = resume_solving, .stop = stop_solving};
-
-static wr_csr *graph_matrix(void *problem) { return ((wr_graph *)problem)->flow; }
-
-static const wr_scoring_options scoring_options = {
-    .iterate = {.damping = 0.9, .tolerance = 1e-10, .iterations = 1000}, .method = WR_RANK_AUTO};
-
-static wr_status open_scoring(void *problem, const wr_settings *s, wr_plan *plan, wr_env *env, void *solve) {
-  (void)s;
-  return wr_scoring_open(solve, &scoring_options, problem, plan, env);
-}
-
-static wr_status run_scoring(void *solve, const wr_monitor *monitor, wr_result *result) {
-  passed_on p = passing(monitor, ((wr_scoring *)solve)->rank.iterated.env);
-  if (p.own.progress == pass_on) p.own.context = &p;
-  return wr_scoring_run(solve, &p.own, result);
-}
-
-static wr_status answer_scoring(void *solve, double *x) { return wr_scoring_answer(solve, x); }
-static wr_status verify_scoring(void *solve, const double *x, wr_verified level, int64_t rows, wr_verdict *verdict) {
-  return wr_scoring_verify(solve, x, level, rows, verdict);
-}
-static wr_status multiply_scoring(void *solve, int count) {
-  return wr_pagerank_multiply(&((wr_scoring *)solve)->rank.iterated, count);
-}
-static wr_status resume_scoring(void *problem, const double *x) { return wr_graph_set_start(problem, x); }
-static void stop_scoring(void *solve) { wr_scoring_close(solve); }
-
-static const wr_program graph_program = {.name = "a graph", .values = "scores", .solve_size = sizeof(wr_scoring),
-                                         .matrix = graph_matrix, .start = open_scoring, .run = run_scoring,
-                                         .multiply = multiply_scoring, .verify = verify_scoring,
-                                         .answer = answer_scoring, .resume = resume_scoring, .stop = stop_scoring};
 
 /* The problem begins on the CPU and goes over. The answer is verified, and takes fewer iterations there than from the start. */
 static void check_problem(const wr_program *of, void *problem, wr_type type) {

@@ -30,12 +30,45 @@ static void try_monitor_watch(void) {
   CHECK(share < 0);
 }
 
+static void count_shown(void *context, int64_t iteration, double measure, double target) {
+  *(int64_t *)context = iteration + (measure == 1 && target == 2);
+}
+
+/* Without a function or a history nothing happens; iterations of earlier parts are added. */
+static void try_monitor_show(void) {
+  int64_t shown = 0;
+  wr_history history = {0};
+  const wr_monitor m = {.progress = count_shown, .context = &shown, .before = 100, .history = &history};
+  wr_monitor_show(NULL, 1, 1, 2);
+  wr_monitor_show(&(wr_monitor){0}, 1, 1, 2);
+  CHECK_OK(wr_monitor_keep(NULL, 1, 1));
+  CHECK_OK(wr_monitor_keep(&(wr_monitor){0}, 1, 1));
+  wr_monitor_show(&m, 20, 1, 2);
+  CHECK_OK(wr_monitor_keep(&m, 20, 3));
+  CHECK(shown == 121 && history.count == 1 && history.iteration[0] == 120 && history.measure[0] == 3);
+  wr_history_free(&history);
+}
+
+static void never(void *context) { CHECKF(0, "%p", context); }
+
+static void try_monitor_rests(void) {
+  const int yes = 1, no = 0;
+  CHECK(wr_monitor_rests(NULL) == 0 && wr_monitor_rests(&(wr_monitor){.rest = never}) == 0);
+  CHECK(wr_monitor_rests(&(wr_monitor){.rest_due = &yes}) == 0);
+  CHECK(wr_monitor_rests(&(wr_monitor){.rest = never, .rest_due = &no}) == 0);
+  CHECK(wr_monitor_rests(&(wr_monitor){.rest = never, .rest_due = &yes}) == 1);
+}
+
 static void try_monitor_ends(void) {
+  int leaves = 1;
   const volatile sig_atomic_t set = 1;
   CHECK(wr_monitor_ends(NULL) == 0 && wr_monitor_ends(&(wr_monitor){0}) == 0);
   CHECK(wr_monitor_ends(&(wr_monitor){.deadline = 1e-9}) == WR_TIME_LIMIT);
   CHECK(wr_monitor_ends(&(wr_monitor){.deadline = 1e-9, .interrupted = &set}) == WR_INTERRUPTED);
   CHECK(wr_monitor_ends(&(wr_monitor){.deadline = 1e300}) == 0);
+  CHECK(wr_monitor_ends(&(wr_monitor){.leaves = &leaves}) == WR_TIME_LIMIT && leaves == 1);
+  leaves = 0;
+  CHECK(wr_monitor_ends(&(wr_monitor){.leaves = &leaves}) == 0);
   CHECK(wr_monitor_ends_here(NULL) == 0 && wr_monitor_ends_here(&(wr_monitor){.interrupted = &set}) == WR_INTERRUPTED);
 }
 
@@ -171,6 +204,8 @@ static void try_bicgstab_precondition(void) {
   {"wr_precond_none", try_precond_none}, {"wr_precond_jacobi", try_precond_jacobi},                   \
       {"wr_precond_ilu0", try_precond_ilu0}, {"wr_precond_ilut", try_precond_ilut},                   \
       {"wr_monitor_ends", try_monitor_ends}, {"wr_monitor_ends_here", try_monitor_ends},              \
+      {"wr_monitor_show", try_monitor_show}, {"wr_monitor_keep", try_monitor_show},                   \
+      {"wr_monitor_rests", try_monitor_rests},                                                        \
       {"wr_monitor_watch", try_monitor_watch},                                                        \
       {"wr_preconditioner_count", try_preconditioner_count},                                          \
       {"wr_preconditioner_at", try_preconditioner_at},                                                \

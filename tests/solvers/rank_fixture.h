@@ -16,6 +16,7 @@ typedef struct ranking {
   wr_pagerank_options options;
   wr_monitor monitor;
   /* found */
+  wr_plan *plan;                  /* while the solve runs */
   wr_result result;
   wr_verdict verdict;
   double *scores;                 /* [n] normalised */
@@ -106,6 +107,7 @@ static inline void ranking_run(ground *g, ranking *r) {
   CHECK_OK(ranking_build(r, &graph));
   if (graph.flow == NULL) return;
   wr_plan *plan = ground_plan(g, graph.flow);
+  r->plan = plan;
   if (plan) {
     wr_rounding rounding = wr_rounding_of(&g->env, plan);
     r->deterministic = wr_plan_get_info(plan)->deterministic;

@@ -20,6 +20,7 @@ typedef struct solution {
   wr_bicgstab_options options;
   wr_monitor monitor;
   /* found */
+  wr_plan *plan;            /* while the solve runs */
   wr_result result;
   wr_verdict verdict;
   int is_positive;          /* 1: precond is known to be symmetric positive definite                */
@@ -118,6 +119,7 @@ static inline void solution_run(ground *g, solution *s) {
   if (system.matrix == NULL) return;
   for (int64_t i = 0; i < n; i++) s->used_b[i] = ldexp(system.b[i], -system.exponent);
   wr_plan *plan = ground_plan(g, system.matrix);
+  s->plan = plan;
   if (plan) {
     wr_rounding rounding = wr_rounding_of(&g->env, plan);
     s->deterministic = wr_plan_get_info(plan)->deterministic;

@@ -20,6 +20,7 @@ static struct {
   int y_prepared;
   int64_t level;                /* of the last prepare's knobs                    */
   int mode, deterministic;      /* deterministic: what plan answers               */
+  double term_unit;             /* likewise                                        */
   int moved;                    /* what update_values says                         */
   wr_status check, plan, prepare, apply, update; /* what they return              */
 } seen;
@@ -60,7 +61,8 @@ static wr_status record_check(const wr_env *env, const wr_csr *A, const void *kn
 static wr_status record_plan(const wr_env *env, const wr_csr *A, const void *knobs, wr_plan_info *info) {
   (void)env, (void)knobs;
   seen.plans++;
-  *info = (wr_plan_info){.extra_bytes = 1000, .deterministic = seen.deterministic, .line = "log"};
+  *info = (wr_plan_info){.extra_bytes = 1000, .deterministic = seen.deterministic, .line = "log",
+                         .term_unit = seen.term_unit};
   info->format_bytes = A->nnz;
   return answer(seen.plan, "plan");
 }

@@ -337,6 +337,62 @@ static void test_times(void) {
   close_fixture(&f);
 }
 
+/* ---- exchange ---- */
+
+/* Knobs, format and generation are those of the other plan; times stay; nothing is prepared or promised. */
+static void test_exchange(void) {
+  CASE("two plans exchanged");
+  fixture f = open_fixture(EVERYTHING, WR_F64, 0);
+  wr_plan *other = NULL;
+  wr_apply first_one = {.alpha = 1, .x = &f.x, .y = &f.y[0], .y_next = &f.y[1]};
+  wr_apply adding = {.alpha = 1, .beta = 1, .x = &f.x, .y = &f.y[1]}; /* refused while the last y_next has an effect */
+  make_plan(&f);
+  CHECK_OK(wr_plan_create(&f.backend, "level=5", f.A, &f.env, &other));
+  CHECK_FAILS(WR_EUSAGE, wr_plan_exchange(f.plan, other));
+  CHECK_MESSAGE("not prepared");
+  CHECK_OK(wr_plan_prepare(other));
+  uint64_t generations[] = {wr_plan_generation(f.plan), wr_plan_generation(other)};
+  CHECK_OK(wr_plan_time_start(f.plan));
+  for (int turn = 1; turn <= 3; turn++) { /* there, back, and there */
+    int mine = turn % 2;
+    apply_many(&f, &first_one, 1);
+    CHECK_OK(wr_plan_exchange(f.plan, other));
+    CHECK(wr_plan_generation(f.plan) == generations[mine] && wr_plan_generation(other) == generations[1 - mine]);
+    CHECK(strcmp(wr_plan_knobs(f.plan), mine ? "level=5:mode=slow" : "level=2:mode=slow") == 0);
+    CHECK(strcmp(wr_plan_knobs(other), mine ? "level=2:mode=slow" : "level=5:mode=slow") == 0);
+    CHECK_OK(f.env.ops->fill(&f.env, &f.y[1], 1));
+    CHECK_OK(wr_plan_apply(f.plan, &adding));
+    CHECK(seen.y_prepared == 0 && holds(&f.y[1], 7, 1, -1, 45));
+    CHECK_OK(wr_plan_time_collect(f.plan));
+    check_times(&f, 2 * turn);
+    CHECK(wr_plan_get_times(other).applies == 0);
+  }
+  wr_plan_destroy(other);
+  CHECK_OK(wr_plan_apply(f.plan, &adding)); /* after the format that it had is gone */
+  close_fixture(&f);
+}
+
+static void test_exchange_refusals(void) {
+  CASE("an exchange that is refused");
+  fixture f = open_fixture(EVERYTHING, WR_F64, 0);
+  wr_csr *B = small_matrix();
+  wr_plan *others[2] = {NULL, NULL}; /* of another matrix; one that rounds more */
+  make_plan(&f);
+  seen.term_unit = 1e-9;
+  for (int k = 0; k < 2; k++) {
+    CHECK_OK(wr_plan_create(&f.backend, "level=5", k == 0 ? B : f.A, &f.env, &others[k]));
+    CHECK_OK(wr_plan_prepare(others[k]));
+    CHECK_FAILS(k == 0 ? WR_EUSAGE : WR_EUNAVAILABLE, wr_plan_exchange(f.plan, others[k]));
+    CHECK_MESSAGE(k == 0 ? "different matrices" : "rounds more");
+    CHECK(strcmp(wr_plan_knobs(f.plan), "level=2:mode=slow") == 0);
+  }
+  CHECK_OK(wr_plan_exchange(others[1], f.plan));
+  CHECK(strcmp(wr_plan_knobs(f.plan), "level=5:mode=slow") == 0);
+  for (int k = 0; k < 2; k++) wr_plan_destroy(others[k]);
+  close_fixture(&f);
+  wr_csr_free(B);
+}
+
 /* ---- no memory ---- */
 
 /* Every allocation of a plan's life fails once. */
@@ -382,6 +438,8 @@ int main(void) {
   test_update_refusals();
   test_decode();
   test_times();
+  test_exchange();
+  test_exchange_refusals();
   test_no_memory();
   return wr_test_report("plan");
 }
