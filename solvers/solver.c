@@ -74,7 +74,7 @@ int wr_monitor_ends(const wr_monitor *monitor) {
   return (int)ends;
 }
 
-static int watch_ends(void *monitor) { return wr_monitor_ends(monitor) != 0; }
+static int watch_ends(void *monitor) { return wr_monitor_ends_here(monitor) != 0; }
 
 static void watch_progress(void *monitor, const char *what, double share) {
   const wr_monitor *m = monitor;
