@@ -51,7 +51,6 @@ static void complete(wr_settings *s) {
 }
 
 static wr_status in_parts(wr_settings *s) {
-  if (s->scale == WR_SCALE_MATCH) return wr_fail(WR_EUNAVAILABLE, "--scale match is for one process, not for several");
   if (s->fallback != WR_FALLBACK_NONE)
     return wr_fail(WR_EUNAVAILABLE, "--fallback direct is for one process, not for several");
   return WR_OK;
