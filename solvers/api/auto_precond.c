@@ -45,7 +45,7 @@ enum { FIRST_TRIAL = 200, WHOLE_TRIAL = 400 };
 
 /* What a sample of rows tells of the diagonal D. */
 typedef struct diagonal_facts {
-  double spread;         /* largest / smallest |element|; infinity: one is 0                                            */
+  double spread;         /* largest / smallest |element|; infinity: one is 0 or has no inverse                          */
   double plain, divided; /* cosine of the angle between the identity and A, and D^-1 A, in the Frobenius inner product */
 } diagonal_facts;
 
@@ -59,27 +59,25 @@ static double diagonal_element(const wr_csr *A, int64_t i) {
 /* Rows count as divided by the size of the first diagonal element, of all parts the largest such, so that squares overflow
  * later. */
 static wr_status look_at_diagonal(const wr_csr *A, diagonal_facts *f) {
-  int64_t count = A->nrows < SAMPLE ? A->nrows : SAMPLE, missing = 0;
+  int64_t count = A->nrows < SAMPLE ? A->nrows : SAMPLE;
   double first = count > 0 ? fabs(diagonal_element(A, 0)) : 0, least = INFINITY, most = 0;
   double trace = 0, squares = 0, divided = 0;
   PASS(wr_comm_max(wr_csr_comm(A), &first, 1));
-  for (int64_t s = 0; s < count && missing == 0; s++) {
+  for (int64_t s = 0; s < count && least > 0; s++) {
     int64_t i = s * A->nrows / count;
     double d = diagonal_element(A, i);
-    missing = d == 0 || !isfinite(d) || !isfinite(1 / d);
-    least = fmin(least, fabs(d)), most = fmax(most, fabs(d)), trace += d / first;
+    least = isfinite(d) && isfinite(1 / d) ? fmin(least, fabs(d)) : 0;
+    most = fmax(most, fabs(d)), trace += d / first;
     for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
       double value = A->val ? A->val[k] : 1;
       squares += value / first * (value / first), divided += value / d * (value / d);
     }
   }
   double ends[] = {most, -least}, sums[] = {trace, squares, divided, (double)count};
-  PASS(wr_comm_max_counts(wr_csr_comm(A), &missing, 1));
   PASS(wr_comm_max(wr_csr_comm(A), ends, 2));
   PASS(wr_comm_sum(wr_csr_comm(A), sums, 4));
-  *f = (diagonal_facts){.spread = INFINITY};
-  if (!missing)
-    *f = (diagonal_facts){ends[0] / -ends[1], fabs(sums[0]) / sqrt(sums[3] * sums[1]), sqrt(sums[3] / sums[2])};
+  *f = (diagonal_facts){ends[1] < 0 ? ends[0] / -ends[1] : INFINITY, fabs(sums[0]) / sqrt(sums[3] * sums[1]),
+                        sqrt(sums[3] / sums[2])};
   return WR_OK;
 }
 
