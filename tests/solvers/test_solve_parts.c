@@ -331,13 +331,13 @@ static wr_csr *saddle_point(int has_images) {
     for (int64_t j = i - 3; j <= i + 3; j++) {
       int is_first = i + j < HALF;
       if (j < 0 || j >= HALF || (j > i && !is_first && !has_images)) continue;
-      entries[count++] = (entry){2 * i, 2 * j, is_first ? 1e-3 : i == j ? 5 : -4};
+      entries[count++] = (entry){2 * i, 2 * j, is_first ? 1e-3 : i == j ? 50 : -40};
     }
   for (int64_t j = 0; j < HALF; j++)
     for (int64_t k = 0; k < 2; k++) {
       int64_t i = (j + k) % HALF;
-      entries[count++] = (entry){2 * i, 2 * j + 1, 1 + (double)k};
-      entries[count++] = (entry){2 * j + 1, 2 * i, 1 + (double)k};
+      entries[count++] = (entry){2 * i, 2 * j + 1, k ? 8 : 1};
+      entries[count++] = (entry){2 * j + 1, 2 * i, k ? 8 : 1};
     }
   wr_csr *A = matrix_of(ROWS, entries, count, 1);
   free(entries);
