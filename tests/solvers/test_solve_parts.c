@@ -336,8 +336,8 @@ static wr_csr *saddle_point(int has_images) {
   for (int64_t j = 0; j < HALF; j++)
     for (int64_t k = 0; k < 2; k++) {
       int64_t i = (j + k) % HALF;
-      entries[count++] = (entry){2 * i, 2 * j + 1, k ? 8 : 1};
-      entries[count++] = (entry){2 * j + 1, 2 * i, k ? 8 : 1};
+      entries[count++] = (entry){2 * i, 2 * j + 1, k ? 1 : 8};
+      entries[count++] = (entry){2 * j + 1, 2 * i, k ? 1 : 8};
     }
   wr_csr *A = matrix_of(ROWS, entries, count, 1);
   free(entries);
