@@ -37,8 +37,8 @@ typedef struct wr_monitor {
 int wr_monitor_ends(const wr_monitor *monitor);
 int wr_monitor_ends_here(const wr_monitor *monitor); /* of this part alone, and not collective */
 
-/* A watch for preparations that ends where the monitor ends, and tells it how far they are. It refers to the monitor, which may
- * be NULL. */
+/* A watch for preparations that ends where the monitor ends here, and tells it how far they are; parts agree afterwards. It
+ * refers to the monitor, which may be NULL. */
 wr_watch wr_monitor_watch(const wr_monitor *monitor);
 
 /* How iterations are repeated: by the host, by the device as a graph of launches, or by one resident kernel. */

@@ -181,28 +181,30 @@ static wr_status match_in_parts(const wr_csr *A, const char *why, const wr_watch
   wr_comm *comm = wr_csr_comm(A);
   wr_matching m = {0};
   wr_csr *own = NULL;
-  char left[80] = "";
+  char others[80] = "";
   s->done = WR_SCALE_EQUILIBRATE;
   status = wr_halo_block(A, &own);
   if (status == WR_OK) status = wr_matching_find(own, wr_matching_limit(A), watch, &m);
   if (status == WR_OK) status = place_others(&m);
+  wr_csr_free(own);
   TRY(wr_comm_agree(comm, status));
-  int64_t sums[] = {0, m.deficiency, m.end == WR_MATCHING_GIVEN_UP, m.end == WR_MATCHING_ENDED};
-  for (int64_t j = 0; j < m.n; j++) sums[0] += m.row_of[j] != j;
-  TRY(wr_comm_sum_counts(comm, sums, 4));
-  if (sums[2] + sums[3] > 0) {
-    say_no_matching(sums[3] > 0, why, s);
+  int64_t moved = 0;
+  for (int64_t j = 0; j < m.n; j++) moved += m.row_of[j] != j;
+  int64_t all[] = {moved, m.deficiency, m.end == WR_MATCHING_GIVEN_UP, m.end == WR_MATCHING_ENDED};
+  TRY(wr_comm_sum_counts(comm, all, 4));
+  if (all[2] > 0 || all[3] > 0) {
+    say_no_matching(all[3] > 0, why, s);
     goto done;
   }
   TRY(equilibrate(A, s));
   s->done = WR_SCALE_MATCH;
   s->row_of = m.row_of, m.row_of = NULL;
-  if (sums[1] > 0) snprintf(left, sizeof left, "; %lld %s none there", (long long)sums[1], sums[1] == 1 ? "has" : "have");
+  if (all[1] > 0)
+    snprintf(others, sizeof others, "; %lld %s none there", (long long)all[1], all[1] == 1 ? "has" : "have");
   snprintf(s->sentence, sizeof s->sentence,
-           "rows matched to columns of their own process (%lld moved%s) and equilibrated%s%s", (long long)sums[0], left,
-           why[0] ? ": " : "", why);
+           "rows matched to columns of their own process (%lld moved%s) and equilibrated%s%s", (long long)all[0],
+           others, why[0] ? ": " : "", why);
 done:
-  wr_csr_free(own);
   wr_matching_free(&m);
   return status;
 }

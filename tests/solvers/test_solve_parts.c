@@ -38,9 +38,7 @@ static scene scene_of(const wr_csr *A, wr_scale scale, int size) {
   return s;
 }
 
-static void scene_free(scene *s) {
-  free(s->row_of), free(s->x), free(s->row_exponent);
-}
+static void scene_free(scene *s) { free(s->row_of), free(s->x), free(s->row_exponent); }
 
 static wr_status take_rows(wr_comm *comm, const scene *s, wr_csr **part) {
   const wr_csr *A = s->A;
@@ -140,8 +138,9 @@ static void run(scene *s) {
            "part %d: %lld iterations, '%s', not %lld, '%s'", r, (long long)b->iterations, b->changes,
            (long long)a->iterations, a->changes);
     const wr_auto_precond *c = &s->chosen[0], *d = &s->chosen[r];
-    CHECKF(c->state == d->state && c->worth == d->worth && c->share == d->share && c->is_refused == d->is_refused &&
-               c->has_no_ilut == d->has_no_ilut && !c->jacobi == !d->jacobi && !c->ilu == !d->ilu && !c->ilut == !d->ilut,
+    CHECKF(c->state == d->state && c->worth == d->worth && c->share == d->share && !c->jacobi == !d->jacobi &&
+               !c->ilu == !d->ilu && !c->ilut == !d->ilut && c->is_refused == d->is_refused &&
+               c->has_no_ilut == d->has_no_ilut,
            "part %d has chosen otherwise: '%s', not '%s'", r, s->report[r].line, s->report[0].line);
   }
   if (s->iterations >= 0 && s->status[0] == WR_OK && s->result[0].outcome == WR_CONVERGED)
@@ -312,11 +311,14 @@ static void test_partial_matching(int size) {
   run(&s);
   check_scaled(&s);
   CHECK(s.done[0] == WR_SCALE_MATCH && s.result[0].outcome == WR_CONVERGED);
-  CHECKF(strcmp(s.sentence[0], "rows matched to columns of their own process (2 moved; 4 have none there) and equilibrated: "
-                               "5 diagonal elements are 0, the first in row 1") == 0,
-         "%s", s.sentence[0]);
+  const char *sentence = "rows matched to columns of their own process (2 moved; 4 have none there) and equilibrated: "
+                         "5 diagonal elements are 0, the first in row 1";
+  CHECKF(strcmp(s.sentence[0], sentence) == 0, "%s", s.sentence[0]);
   for (int64_t j = 0; j < ROWS; j++)
-    CHECKF(s.row_of[j] == (j == 1 ? 2 : j == 2 ? 1 : j), "row %lld is in place %lld", (long long)s.row_of[j], (long long)j);
+    CHECKF(s.row_of[j] == (j == 1   ? 2
+                           : j == 2 ? 1
+                                    : j),
+           "row %lld is in place %lld", (long long)s.row_of[j], (long long)j);
   scene_free(&s);
   wr_csr_free(A);
 }
