@@ -41,8 +41,9 @@ typedef struct wr_preconditioner {
    * element without inverse */
   wr_status (*diagonal)(const wr_csr *A, const void *knobs, double *inverse);
   const wr_vec *(*inverse)(const void *state); /* OPTIONAL, with diagonal: that vector, as prepare has stored it */
-  /* OPTIONAL, all or none (NULL: M = 1). prepare: A has its host arrays; WR_EUNAVAILABLE with the reason and what would help,
-   * also where env->watch has ended it.
+  /* OPTIONAL, all or none (NULL: M = 1). prepare: A has its host arrays. For a part (spmv/parts/halo.h) M is that of its own
+   * rows and columns, so that M of all parts is block diagonal; not collective. WR_EUNAVAILABLE with the reason and what
+   * would help, also where env->watch has ended it.
    * apply: asynchronous on a device, allocates nothing, can be recorded in a loop. destroy: also after a prepare that failed */
   wr_status (*prepare)(void *state, wr_env *env, wr_csr *A, const void *knobs, wr_precond_info *info);
   wr_status (*apply)(void *state, wr_env *env, const wr_precond_request *request);

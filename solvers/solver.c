@@ -88,7 +88,7 @@ int wr_monitor_rests(const wr_monitor *monitor) {
   return monitor && monitor->rest && monitor->rest_due && *monitor->rest_due;
 }
 
-static int watch_ends(void *monitor) { return wr_monitor_ends(monitor) != 0; }
+static int watch_ends(void *monitor) { return wr_monitor_ends_here(monitor) != 0; }
 
 static void watch_progress(void *monitor, const char *what, double share) {
   const wr_monitor *m = monitor;

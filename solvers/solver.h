@@ -48,8 +48,8 @@ wr_status wr_monitor_keep(const wr_monitor *monitor, int64_t iteration, double m
 
 int wr_monitor_rests(const wr_monitor *monitor); /* 1: rest is to be called. 0 for NULL */
 
-/* A watch for preparations that ends where the monitor ends, and tells it how far they are. It refers to the monitor, which may
- * be NULL. */
+/* A watch for preparations that ends where the monitor ends here, and tells it how far they are; parts agree afterwards. It
+ * refers to the monitor, which may be NULL. */
 wr_watch wr_monitor_watch(const wr_monitor *monitor);
 
 /* How iterations are repeated: by the host, by the device as a graph of launches, or by one resident kernel. */

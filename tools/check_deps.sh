@@ -29,7 +29,7 @@ awk -F'\t' '
     if (from ~ /^solvers\/(report|api|program)$/ && (to == "io" || to == "spmv/choose")) return 1
     if (from == "solvers/program" && to == "solvers/api") return 1
     if (from ~ /^solvers\/(api|program)$/ && (to == "data" || to == "solvers/report")) return 1
-    if (to == "spmv/parts") return from ~ /^spmv(\/(device|matrix))?$/ || from ~ /^solvers(\/(system|scaling|krylov|rank|report|api|program))?$/
+    if (to == "spmv/parts") return from ~ /^spmv(\/(device|matrix))?$/ || from ~ /^solvers(\/(system|scaling|precond|krylov|rank|report|api|program))?$/
     if (from == "solvers/scaling") return to == "spmv/matrix"
     if (from ~ /^solvers(\/system)?$/ && to == "solvers/scaling") return 1
     if (from ~ /^solvers\// && to == "solvers") return 1

@@ -11,6 +11,7 @@
 #include "solvers/report/ledger.h"
 #include "spmv/device/team.h"
 #include "spmv/matrix/matrix_facts.h"
+#include "spmv/parts/halo.h"
 
 /* The cost model. On the host in serial multiplies of BiCGSTAB with the vectors that it moves: one thread makes reverse
  * Cuthill-McKee's order and the factors, for about 60, and 2 for each entry of a mean row; an application of L and U costs 1.8,
@@ -44,39 +45,59 @@ enum { FIRST_TRIAL = 200, WHOLE_TRIAL = 400 };
 
 /* What a sample of rows tells of the diagonal D. */
 typedef struct diagonal_facts {
-  double spread;         /* largest / smallest |element|; infinity: one is 0                                            */
+  double spread;         /* largest / smallest |element|; infinity: one is 0 or has no inverse                          */
   double plain, divided; /* cosine of the angle between the identity and A, and D^-1 A, in the Frobenius inner product */
 } diagonal_facts;
 
-enum { SAMPLE = 2048 }; /* rows: a small part of what a short solve costs */
+enum { SAMPLE = 2048 }; /* rows of a part: a small part of what a short solve costs */
 
-/* Rows count as divided by the first diagonal element, so that squares overflow later. */
-static diagonal_facts look_at_diagonal(const wr_csr *A) {
+static double diagonal_element(const wr_csr *A, int64_t i) {
+  int64_t at = wr_csr_find(A, i, i);
+  return at < 0 ? 0 : A->val ? A->val[at] : 1;
+}
+
+/* Rows count as divided by the size of the first diagonal element, of all parts the largest such, so that squares overflow
+ * later. */
+static wr_status look_at_diagonal(const wr_csr *A, diagonal_facts *f) {
   int64_t count = A->nrows < SAMPLE ? A->nrows : SAMPLE;
-  double first = 0, least = INFINITY, most = 0, trace = 0, squares = 0, divided = 0;
-  for (int64_t s = 0; s < count; s++) {
-    int64_t i = s * A->nrows / count, at = wr_csr_find(A, i, i);
-    double d = at < 0 ? 0 : A->val ? A->val[at] : 1;
-    if (d == 0 || !isfinite(d) || !isfinite(1 / d)) return (diagonal_facts){.spread = INFINITY};
-    if (s == 0) first = d;
-    least = fmin(least, fabs(d)), most = fmax(most, fabs(d)), trace += d / first;
+  double first = count > 0 ? fabs(diagonal_element(A, 0)) : 0, least = INFINITY, most = 0;
+  double trace = 0, squares = 0, divided = 0;
+  PASS(wr_comm_max(wr_csr_comm(A), &first, 1));
+  for (int64_t s = 0; s < count && least > 0; s++) {
+    int64_t i = s * A->nrows / count;
+    double d = diagonal_element(A, i);
+    least = isfinite(d) && isfinite(1 / d) ? fmin(least, fabs(d)) : 0;
+    most = fmax(most, fabs(d)), trace += d / first;
     for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
       double value = A->val ? A->val[k] : 1;
       squares += value / first * (value / first), divided += value / d * (value / d);
     }
   }
-  double rows = (double)count;
-  return (diagonal_facts){most / least, fabs(trace) / sqrt(rows * squares), sqrt(rows / divided)};
+  double ends[] = {most, -least}, sums[] = {trace, squares, divided, (double)count};
+  PASS(wr_comm_max(wr_csr_comm(A), ends, 2));
+  PASS(wr_comm_sum(wr_csr_comm(A), sums, 4));
+  *f = (diagonal_facts){ends[1] < 0 ? ends[0] / -ends[1] : INFINITY, fabs(sums[0]) / sqrt(sums[3] * sums[1]),
+                        sqrt(sums[3] / sums[2])};
+  return WR_OK;
+}
+
+/* *M := such a preconditioner; in all parts, or in none. */
+static wr_status create(const wr_auto_precond *a, const wr_preconditioner *kind, wr_precond **M) {
+  wr_status status = wr_csr_host(a->system->matrix, a->env);
+  if (status == WR_OK) status = wr_precond_create(kind, NULL, a->system->matrix, a->env, M);
+  status = wr_comm_agree(a->env->comm, status);
+  if (status != WR_OK) wr_precond_destroy(*M), *M = NULL;
+  return status;
 }
 
 /* M for the beginning: the diagonal of a matrix that may be positive definite, for which it is nearly the best diagonal matrix
  * (van der Sluis 1969); of another where D^-1 A, which is similar to A D^-1, is nearer to a multiple of the identity than A. */
 static wr_status choose_start(wr_auto_precond *a) {
-  wr_csr *A = a->system->matrix;
-  const diagonal_facts f = look_at_diagonal(A);
+  diagonal_facts f;
+  PASS(look_at_diagonal(a->system->matrix, &f));
   if (!(isfinite(f.spread) && f.spread > 1.5 && (a->is_positive || f.divided > f.plain))) return WR_OK;
   a->spread = f.spread;
-  wr_status status = wr_precond_create(&wr_precond_jacobi, NULL, A, a->env, &a->jacobi);
+  wr_status status = create(a, &wr_precond_jacobi, &a->jacobi);
   return status == WR_EDEVICE ? status : WR_OK; /* an element beside the sample may be 0 */
 }
 
@@ -91,8 +112,9 @@ static double team_gain(const wr_auto_precond *a) {
   return fmax(1, gain_of_a_thread * (double)(chunks < threads ? chunks : threads));
 }
 
-/* levels: of L and U together; 0: not known. */
-static void estimate(wr_auto_precond *a, double levels) {
+/* levels: of L and U together; 0: not known. Parts count what costs the most in one of them; that the halo of a multiply
+ * travels, and that of an application does not, counts for nothing. */
+static wr_status estimate(wr_auto_precond *a, double levels) {
   const wr_csr *A = a->system->matrix;
   double type = (double)wr_type_bytes(a->env->type), n = (double)A->nrows, nnz = (double)A->nnz;
   double bytes = (4 + type) * nnz + (8 + 2 * type) * n;
@@ -105,6 +127,10 @@ static void estimate(wr_auto_precond *a, double levels) {
     a->worth *= bytes / host_bandwidth / multiply;
     a->share = multiply / (2 * multiply + levels * device_level);
   }
+  double costs[] = {a->worth, -a->share};
+  PASS(wr_comm_max(a->env->comm, costs, 2));
+  a->worth = costs[0], a->share = -costs[1];
+  return WR_OK;
 }
 
 wr_status wr_auto_begin(wr_auto_precond *a, wr_system *system, wr_env *env, wr_run_precond *report) {
@@ -142,8 +168,7 @@ static wr_status factorise(wr_auto_precond *a, const wr_preconditioner *kind, wr
   if (*M || *is_refused) return WR_OK;
   a->env->watch = &watch;
   double begin = wr_clock();
-  wr_status status = wr_csr_host(a->system->matrix, a->env);
-  if (status == WR_OK) status = wr_precond_create(kind, NULL, a->system->matrix, a->env, M);
+  wr_status status = create(a, kind, M);
   a->env->watch = NULL;
   a->report->seconds += wr_clock() - begin;
   if (status == WR_OK || status == WR_EDEVICE) return status;
@@ -152,41 +177,54 @@ static wr_status factorise(wr_auto_precond *a, const wr_preconditioner *kind, wr
   return WR_OK;
 }
 
-/* *change := ||A M^-1 v - v|| / ||v|| for a vector v of hashes. */
-static wr_status measure_change(const wr_auto_precond *a, double *change) {
+/* u[n] := M^-1 v. */
+static wr_status apply_ilu(const wr_auto_precond *a, const double *v, double *u) {
   wr_status status;
   wr_env *env = a->env;
-  const wr_csr *A = a->system->matrix;
   wr_vec r = {0}, z = {0};
-  double *v = NULL, squares = 0, differences = 0;
-  TRY(wr_alloc(&v, 2 * A->nrows, sizeof *v, "a check of the factors"));
-  double *u = v + A->nrows;
-  wr_hash_shadow(v, A->nrows, 1);
-  TRY(env->ops->alloc(env, A->nrows, env->type, "a check of the factors", &r));
-  TRY(env->ops->alloc(env, A->nrows, env->type, "a check of the factors", &z));
+  TRY(env->ops->alloc(env, a->system->n, env->type, "a check of the factors", &r));
+  TRY(env->ops->alloc(env, a->system->n, env->type, "a check of the factors", &z));
   TRY(env->ops->upload(env, &r, v));
   TRY(wr_precond_apply(a->ilu, &(wr_precond_request){.r = &r, .z = &z}));
   TRY(env->ops->download(env, &z, u));
-  for (int64_t i = 0; i < A->nrows; i++) {
-    double sum = -v[i];
-    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) sum += (A->val ? A->val[k] : 1) * u[A->col[k]];
-    squares += v[i] * v[i], differences += sum * sum;
-  }
-  *change = sqrt(differences / squares);
 done:
   env->ops->release(env, &r);
   env->ops->release(env, &z);
+  return status;
+}
+
+/* *change := ||A M^-1 v - v|| / ||v|| for a vector v of hashes. */
+static wr_status measure_change(const wr_auto_precond *a, double *change) {
+  wr_status status;
+  const wr_csr *A = a->system->matrix;
+  double *v = NULL, *u = NULL, sums[2] = {0}; /* of squares of v, and of A M^-1 v - v */
+  status = wr_alloc(&v, 2 * A->nrows, sizeof *v, "a check of the factors");
+  if (status == WR_OK) {
+    wr_hash_shadow(v, A->nrows, 1);
+    status = apply_ilu(a, v, v + A->nrows);
+  }
+  TRY(wr_comm_agree(a->env->comm, status));
+  TRY(wr_halo_extend(A, v + A->nrows, &u));
+  for (int64_t i = 0; i < A->nrows; i++) {
+    double sum = -v[i];
+    for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) sum += (A->val ? A->val[k] : 1) * u[A->col[k]];
+    sums[0] += v[i] * v[i], sums[1] += sum * sum;
+  }
+  TRY(wr_comm_sum(a->env->comm, sums, 2));
+  *change = sqrt(sums[1] / sums[0]);
+done:
   wr_free(v);
+  wr_free(u);
   return status;
 }
 
 /* Whether ILU(0) is worth a trial. */
-static wr_status check_ilu(wr_auto_precond *a, const wr_precond_info *info, int *is_fine) {
+static wr_status check_ilu(wr_auto_precond *a, int64_t levels, int *is_fine) {
   wr_status status = WR_OK;
   double change;
   *is_fine = 0;
   if (a->share < least_share) {
-    report(a, "no ilu0: its %" PRId64 " levels cost more than it saves", info->levels);
+    report(a, "no ilu0: its %" PRId64 " levels cost more than it saves", levels);
     return WR_OK;
   }
   status = measure_change(a, &change);
@@ -207,14 +245,17 @@ static double promise(double multiplies, double first, double least, double targ
 static wr_status take_ilu(wr_auto_precond *a, wr_bicgstab_review *at, wr_auto_state state) {
   PASS(factorise(a, &wr_precond_ilu0, &a->ilu, &a->is_refused));
   const wr_precond_info *info = wr_precond_get_info(a->ilu);
-  if (info == NULL || a->is_refused || (a->is_cg && !info->is_positive)) return WR_OK;
-  estimate(a, (double)info->levels);
-  int is_fine = state == WR_AUTO_LAST;
-  if (!is_fine) PASS(check_ilu(a, info, &is_fine));
+  if (info == NULL || a->is_refused) return WR_OK;
+  int64_t most[] = {info->levels, !info->is_positive}; /* of all parts */
+  PASS(wr_comm_max_counts(a->env->comm, most, 2));
+  int is_positive = !most[1], is_fine = state == WR_AUTO_LAST;
+  if (a->is_cg && !is_positive) return WR_OK;
+  PASS(estimate(a, (double)most[0]));
+  if (!is_fine) PASS(check_ilu(a, most[0], &is_fine));
   if (!is_fine) return WR_OK;
   a->report->bytes = info->extra_bytes, a->report->apply_bytes = info->apply_bytes;
   at->precond = a->ilu;
-  at->method = info->is_positive && state == WR_AUTO_ILU ? NULL : &wr_method_idr;
+  at->method = is_positive && state == WR_AUTO_ILU ? NULL : &wr_method_idr;
   a->state = state, a->since = at->multiplies, a->least = at->least;
   return WR_OK;
 }
@@ -317,7 +358,7 @@ wr_status wr_auto_solve(wr_auto_precond *a, const wr_monitor *monitor, wr_bicgst
     report(a, "jacobi to begin with, as the diagonal varies by %.3g", a->spread);
   else
     report(a, "none to begin with");
-  estimate(a, 0);
+  PASS(estimate(a, 0));
   a->is_cg = options->method == &wr_method_cg;
   options->review = review, options->review_context = a;
   options->first_review = a->is_positive ? 0 : (int64_t)fmax(1, first_after * a->worth);

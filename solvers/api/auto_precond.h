@@ -1,5 +1,7 @@
 /* --precond auto: the solve begins without a preconditioner, or with the diagonal's, and goes on with incomplete factors where
- * its residuals promise that they pay. All decisions are by counts and residuals, never by clocks. */
+ * its residuals promise that they pay. All decisions are by counts and residuals, never by clocks. In parts they are the same
+ * in all, by the costs of the part that has the highest, and what fails in one part fails in all; wr_auto_begin, wr_auto_solve
+ * and reviews are collective. */
 #ifndef WR_AUTO_PRECOND_H
 #define WR_AUTO_PRECOND_H
 

@@ -71,17 +71,17 @@ wr_status wr_solving_begin(const wr_solving_options *o, wr_csr *A, double *b, do
   int positive = 0;
   const wr_preconditioner *columns = applies_precond(o, A, &positive) ? NULL : o->precond;
   PASS(wr_system_begin(A, b, guess, random, seed, o->scale, columns, o->atol, watch, system));
-  if (A->halo) {
-    PASS(wr_halo_is_symmetric_positive(A, &positive));
-    positive = positive ? 1 : -1;
-  }
   system->positive = positive;
   return WR_OK;
 }
 
 wr_status wr_solving_finish(wr_system *system, wr_env *device) {
+  int is_positive;
   PASS(wr_system_finish(system, device));
-  if (system->matrix != system->A && system->comm == NULL) system->positive = 0; /* what was found is of A */
+  if (system->matrix != system->A) system->positive = 0; /* what was found is of A */
+  if (system->comm == NULL) return WR_OK;
+  PASS(wr_halo_is_symmetric_positive(system->matrix, &is_positive));
+  system->positive = is_positive ? 1 : -1;
   return WR_OK;
 }
 
@@ -100,22 +100,25 @@ void wr_solving_close(wr_solving *r) {
   forget_together(r);
   wr_bicgstab_close(&r->method);
   wr_precond_destroy(r->precond);
-  wr_csr_free(r->block);
   wr_auto_end(&r->chosen);
   wr_free(r->x);
   *r = (wr_solving){0};
 }
 
-/* "..., 3 small pivots were shifted, the first in row 17", rows being those of A as given. */
-static void describe_precond(const wr_system *system, const wr_precond_info *info, wr_run_precond *precond) {
+/* "..., 3 small pivots were shifted, the first in row 17", rows being those of A as given; pivots of all parts. */
+static wr_status describe_precond(const wr_system *system, const wr_precond_info *info, wr_run_precond *precond) {
   wr_line line = {0};
+  int64_t shifted = info->shifted, first = INT64_MIN;
+  if (shifted > 0) first = -wr_csr_row_number(system->A, wr_system_row(system, info->first_shifted));
+  PASS(wr_comm_sum_counts(system->comm, &shifted, 1));
+  PASS(wr_comm_max_counts(system->comm, &first, 1));
   wr_line_add(&line, "%s", info->line);
-  if (info->shifted > 0)
-    wr_line_add(&line, "; %" PRId64 " small %s, the first in row %" PRId64, info->shifted,
-                wr_plural(info->shifted, "pivot was shifted", "pivots were shifted"),
-                wr_csr_row_number(system->A, wr_system_row(system, info->first_shifted)) + 1);
+  if (shifted > 0)
+    wr_line_add(&line, "; %" PRId64 " small %s, the first in row %" PRId64, shifted,
+                wr_plural(shifted, "pivot was shifted", "pivots were shifted"), 1 - first);
   snprintf(precond->line, sizeof precond->line, "%.*s", (int)sizeof precond->line - 1, line.text);
   precond->bytes = info->extra_bytes, precond->apply_bytes = info->apply_bytes;
+  return WR_OK;
 }
 
 /* Conjugate gradients take a preconditioner that is symmetric positive definite. */
@@ -142,21 +145,20 @@ wr_status wr_solving_precondition(wr_solving *r, const wr_monitor *monitor, wr_r
   if (r->options.precond_auto) return wr_auto_begin(&r->chosen, r->system, r->env, precond);
   if (of->prepare == NULL || (of->diagonal && r->system->inverse_diagonal)) return WR_OK;
   PASS(wr_csr_host(r->system->matrix, r->env)); /* a device may have scaled it */
-  if (r->system->comm) PASS(wr_halo_block(r->system->matrix, &r->block)); /* block Jacobi: each part has its own M */
-  wr_csr *A = r->block ? r->block : r->system->matrix;
-  r->env->watch = r->system->comm ? NULL : &watch; /* one part cannot end alone */
-  status = wr_precond_create(of, r->options.precond_knobs, A, r->env, &r->precond);
+  r->env->watch = &watch;
+  status = wr_precond_create(of, r->options.precond_knobs, r->system->matrix, r->env, &r->precond);
   r->env->watch = NULL;
+  if (status == WR_OK) status = check_method(r, of->name);
+  if (status == WR_OK) status = wr_bicgstab_precondition(&r->method, r->precond);
+  status = wr_comm_agree(r->system->comm, status);
   snprintf(precond->name, sizeof precond->name, "%s", r->options.precond_text);
   if (status == WR_EUNAVAILABLE && wr_monitor_ends(monitor)) { /* the solve ends at its first check */
     snprintf(precond->line, sizeof precond->line, "%s, and no preconditioner is applied", wr_status_message());
-    return WR_OK;
+    wr_precond_destroy(r->precond), r->precond = NULL; /* another part may have failed */
+    return wr_bicgstab_precondition(&r->method, NULL);
   }
   PASS(status);
-  PASS(check_method(r, of->name));
-  PASS(wr_bicgstab_precondition(&r->method, r->precond));
-  describe_precond(r->system, wr_precond_get_info(r->precond), precond);
-  return WR_OK;
+  return describe_precond(r->system, wr_precond_get_info(r->precond), precond);
 }
 
 /* What the method has found out about the matrix stays true. */

@@ -56,7 +56,6 @@ typedef struct wr_solving {
   wr_plan *plan;
   wr_env *env;
   wr_rounding rounding;
-  wr_csr *block;       /* of a part: the square matrix that precond is made of; else NULL */
   wr_precond *precond; /* applied in each iteration; NULL: none, or part of the system's matrix */
   wr_auto_precond chosen; /* of precond_auto */
   double *x;   /* [n] by the fallback; NULL: the answer is the iterate */

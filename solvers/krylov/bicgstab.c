@@ -342,7 +342,7 @@ static wr_status change_method(wr_bicgstab *s, progress *g, double norm, const c
   const wr_method *last = s->method;
   size_t used = strlen(g->changes);
   s->method = last->next;
-  status = wr_method_place(s);
+  status = wr_comm_agree(s->system->comm, wr_method_place(s));
   *changed = status != WR_ENOMEM;
   if (status == WR_ENOMEM) s->method = last, g->may_change = 0;
   if (status != WR_OK) return *changed ? status : WR_OK;
@@ -395,7 +395,7 @@ static wr_status change_precond(wr_bicgstab *s, progress *g, double norm, const 
   s->precond = at->precond;
   choose_method(s, g);
   if (at->method && g->options->method == NULL) s->method = at->method, g->may_change = at->method->next != NULL;
-  status = wr_method_place(s);
+  status = wr_comm_agree(s->system->comm, wr_method_place(s));
   *changed = status != WR_ENOMEM;
   if (status == WR_ENOMEM) {
     s->method = last, s->precond = before, g->may_change = could_change;

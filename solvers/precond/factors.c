@@ -9,6 +9,7 @@
 #include "config/memory.h"
 #include "solvers/precond.h"
 #include "spmv/matrix/matrix_facts.h"
+#include "spmv/parts/halo.h"
 #include "spmv/precond/block_colour.h"
 #include "spmv/precond/ilu.h"
 #include "spmv/precond/lu_cuda.h"
@@ -278,16 +279,26 @@ static wr_status prepare(factors *f, wr_env *env, wr_csr *A, const factors_knobs
   wr_status status;
   attempt a = {0};
   orders levels = {0};
+  wr_csr *own = NULL;
+  char title[80];
+  snprintf(title, sizeof title, "%s", how->title);
+  if (A->halo) {
+    const wr_comm *comm = A->halo->comm;
+    snprintf(title, sizeof title, "block Jacobi of %d parts, in part %d %s", comm->size, comm->rank + 1, how->title);
+    TRY(wr_halo_block(A, &own));
+    A = own;
+  }
   TRY(choose(how, A, knobs, env, &levels, &a));
   wr_type values = knobs->factors == FACTORS_F32 ? WR_F32 : env->type;
   int is_beyond = values == WR_F32 && wr_lu_beyond_f32(&a.lu) >= 0;
-  TRY(describe(&a, how->title, knobs->block, &levels, is_beyond, info));
+  TRY(describe(&a, title, knobs->block, &levels, is_beyond, info));
   info->is_positive = a.is_positive;
   info->shifted = a.shifts.count, info->first_shifted = a.shifts.first_row;
   TRY(hold(f, env, &a.lu, values, info));
   info->apply_bytes = (double)(info->extra_bytes + 2 * A->nrows * wr_type_bytes(env->type));
 done:
   free_attempt(&a);
+  wr_csr_free(own);
   return status;
 }
 

@@ -63,7 +63,7 @@ wr_status wr_precond_create(const wr_preconditioner *of, const char *knobs, wr_c
   WR_NEED_OK(wr_csr_check_host(A, "A", __func__));
   WR_REFUSE_IF(of->name == NULL || (of->apply == NULL) != (of->prepare == NULL),
                "of lacks its name, or one of prepare and apply");
-  if (A->nrows != A->ncols)
+  if (A->halo == NULL && A->nrows != A->ncols)
     return wr_fail(WR_EUSAGE, "a preconditioner needs a square matrix, not %lld x %lld", (long long)A->nrows,
                    (long long)A->ncols);
   TRY(allocate(of, A->nrows, env, &p));

@@ -50,14 +50,9 @@ static void complete(wr_settings *s) {
     (void)wr_option_set(wr_bicgstab_table, s, "precond", s->precond_auto ? "auto" : "none", "--precond");
 }
 
-/* By default there is no preconditioner. */
 static wr_status in_parts(wr_settings *s) {
-  if (s->scale == WR_SCALE_MATCH) return wr_fail(WR_EUNAVAILABLE, "--scale match is for one process, not for several");
   if (s->fallback != WR_FALLBACK_NONE)
     return wr_fail(WR_EUNAVAILABLE, "--fallback direct is for one process, not for several");
-  if (s->precond_auto && s->precond_text)
-    return wr_fail(WR_EUNAVAILABLE, "--precond auto is for one process, not for several");
-  s->precond_auto = 0;
   return WR_OK;
 }
 

@@ -69,22 +69,25 @@ static int has_entry(const wr_csr *A, int64_t i, int32_t j) {
   return k >= 0 && (A->val == NULL || A->val[k] != 0);
 }
 
-/* 1 if nearly every element other than 0 has one on the other side of the diagonal. */
-static int is_pattern_symmetric(const wr_csr *A) {
+/* *is := 1 if nearly every element other than 0 has one on the other side of the diagonal. Parts look at their own columns. */
+static wr_status is_pattern_symmetric(const wr_csr *A, int *is) {
   int64_t count = 0, paired = 0;
-  if (A->symmetric) return 1;
 #pragma omp parallel for schedule(guided) reduction(+ : count, paired) if (A->nnz > 1 << 18)
-  for (int64_t i = 0; i < A->nrows; i++)
+  for (int64_t i = 0; i < (A->symmetric ? 0 : A->nrows); i++)
     for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) {
-      if (A->col[k] == i || (A->val && A->val[k] == 0)) continue;
+      if (A->col[k] == i || A->col[k] >= A->nrows || (A->val && A->val[k] == 0)) continue;
       count++, paired += has_entry(A, A->col[k], (int32_t)i);
     }
-  return paired >= count - count / 20;
+  int64_t sums[] = {count, paired};
+  PASS(wr_comm_sum_counts(wr_csr_comm(A), sums, 2));
+  *is = sums[1] >= sums[0] - sums[0] / 20;
+  return WR_OK;
 }
 
-/* A saddle point, as far as a pattern shows it: zeros on a part of the diagonal, and a symmetric pattern. */
-static int is_saddle_point(const wr_csr *A, const profile *p) {
-  return p->zero <= A->nrows / 2 && is_pattern_symmetric(A);
+/* *is := 1 for a saddle point, as far as a pattern shows it: zeros on a part of the diagonal, and a symmetric pattern. */
+static wr_status is_saddle_point(const wr_csr *A, const profile *p, int *is) {
+  *is = 0;
+  return p->zero <= wr_csr_all_rows(A) / 2 ? is_pattern_symmetric(A, is) : WR_OK;
 }
 
 static const char *plural(int64_t count) { return count == 1 ? "" : "s"; }
@@ -139,6 +142,11 @@ static int spread_of(const int *exponent, int64_t n) {
   return most - least;
 }
 
+static void say_no_matching(int was_ended, const char *why, wr_scaling *s) {
+  snprintf(s->sentence, sizeof s->sentence, "equilibrated, as matching its rows %s%s%s",
+           was_ended ? "was ended early" : "takes too long", why[0] ? ": " : "", why);
+}
+
 /* 1 if the duals scale much more than the values differ. */
 static int is_too_wide(const wr_matching *m, const wr_scaling *s) {
   int rows = spread_of(m->row_exponent, m->n), columns = spread_of(m->column_exponent, m->n);
@@ -146,9 +154,65 @@ static int is_too_wide(const wr_matching *m, const wr_scaling *s) {
   return rows > most || columns > most;
 }
 
+/* Gives rows without a match the columns that are left: the one of the same number, if it is. */
+static wr_status place_others(wr_matching *m) {
+  wr_status status;
+  char *is_placed = NULL;
+  int64_t next = 0;
+  TRY(wr_alloc_zeroed(&is_placed, m->n, 1, "matching rows"));
+  for (int64_t j = 0; j < m->n; j++)
+    if (m->row_of[j] >= 0) is_placed[m->row_of[j]] = 1;
+  for (int64_t j = 0; j < m->n; j++)
+    if (m->row_of[j] < 0 && !is_placed[j]) m->row_of[j] = (int32_t)j, is_placed[j] = 1;
+  for (int64_t j = 0; j < m->n; j++) {
+    if (m->row_of[j] >= 0) continue;
+    while (is_placed[next]) next++;
+    m->row_of[j] = (int32_t)next, is_placed[next] = 1;
+  }
+done:
+  wr_free(is_placed);
+  return status;
+}
+
+/* In parts. Each matches its own rows to its own columns, as many as can be. The duals bound no element in the columns of other
+ * parts, so all are equilibrated (docs/decisions.md has what else was tried). */
+static wr_status match_in_parts(const wr_csr *A, const char *why, const wr_watch *watch, wr_scaling *s) {
+  wr_status status;
+  wr_comm *comm = wr_csr_comm(A);
+  wr_matching m = {0};
+  wr_csr *own = NULL;
+  char others[80] = "";
+  s->done = WR_SCALE_EQUILIBRATE;
+  status = wr_halo_block(A, &own);
+  if (status == WR_OK) status = wr_matching_find(own, wr_matching_limit(A), watch, &m);
+  if (status == WR_OK) status = place_others(&m);
+  wr_csr_free(own);
+  TRY(wr_comm_agree(comm, status));
+  int64_t moved = 0;
+  for (int64_t j = 0; j < m.n; j++) moved += m.row_of[j] != j;
+  int64_t all[] = {moved, m.deficiency, m.end == WR_MATCHING_GIVEN_UP, m.end == WR_MATCHING_ENDED};
+  TRY(wr_comm_sum_counts(comm, all, 4));
+  if (all[2] > 0 || all[3] > 0) {
+    say_no_matching(all[3] > 0, why, s);
+    goto done;
+  }
+  TRY(equilibrate(A, s));
+  s->done = WR_SCALE_MATCH;
+  s->row_of = m.row_of, m.row_of = NULL;
+  if (all[1] > 0)
+    snprintf(others, sizeof others, "; %lld %s none there", (long long)all[1], all[1] == 1 ? "has" : "have");
+  snprintf(s->sentence, sizeof s->sentence,
+           "rows matched to columns of their own process (%lld moved%s) and equilibrated%s%s", (long long)all[0],
+           others, why[0] ? ": " : "", why);
+done:
+  wr_matching_free(&m);
+  return status;
+}
+
 static wr_status match(const wr_csr *A, const char *why, const wr_watch *watch, wr_scaling *s) {
   wr_status status;
   wr_matching m = {0};
+  if (A->halo) return match_in_parts(A, why, watch, s);
   TRY(wr_matching_find(A, wr_matching_limit(A), watch, &m));
   s->done = WR_SCALE_EQUILIBRATE;
   if (m.end == WR_MATCHING_FOUND) {
@@ -166,8 +230,7 @@ static wr_status match(const wr_csr *A, const char *why, const wr_watch *watch, 
     snprintf(s->sentence, sizeof s->sentence, "rows matched to columns (%lld moved) and %s%s%s", (long long)moved,
              too_wide ? "equilibrated" : "scaled to a diagonal of 1", why[0] ? ": " : "", why);
   } else if (m.end == WR_MATCHING_GIVEN_UP || m.end == WR_MATCHING_ENDED) {
-    snprintf(s->sentence, sizeof s->sentence, "equilibrated, as matching its rows %s%s%s",
-             m.end == WR_MATCHING_ENDED ? "was ended early" : "takes too long", why[0] ? ": " : "", why);
+    say_no_matching(m.end == WR_MATCHING_ENDED, why, s);
   } else if (m.rows_beside == 0) {
     snprintf(s->sentence, sizeof s->sentence,
              "equilibrated; A is singular: its structural rank is %lld less than its rows, and row %lld has no "
@@ -186,9 +249,8 @@ done:
 }
 
 /* Of the rows that the matching moves, the mean of the sums of |other elements| / |diagonal element|, as scaled. */
-static double moved_excess(const wr_csr *A, const wr_scaling *s) {
-  double sum = 0;
-  int64_t moved = 0;
+static wr_status find_moved_excess(const wr_csr *A, const wr_scaling *s, double *excess) {
+  double sums[2] = {0}; /* of the excesses, and of the rows */
   for (int64_t j = 0; j < A->nrows; j++) {
     int64_t i = s->row_of[j];
     double diagonal = 0, others = 0;
@@ -200,9 +262,11 @@ static double moved_excess(const wr_csr *A, const wr_scaling *s) {
       else
         others += value;
     }
-    moved++, sum += others / diagonal;
+    sums[0] += others / diagonal, sums[1]++;
   }
-  return moved > 0 ? sum / (double)moved : 0;
+  PASS(wr_comm_sum(wr_csr_comm(A), sums, 2));
+  *excess = sums[1] > 0 ? sums[0] / sums[1] : 0;
+  return WR_OK;
 }
 
 /* Matching exchanges rows of the two blocks of a saddle point. Where the moved rows then are nearly dominant, as those of
@@ -211,9 +275,18 @@ static double moved_excess(const wr_csr *A, const wr_scaling *s) {
  * gradients. */
 static wr_status scale_saddle_point(const wr_csr *A, const profile *p, const char *why, const wr_watch *watch,
                                     wr_scaling *s) {
-  int may_be_definite = p->zero == 0 && wr_is_symmetric_positive(A);
-  if (!may_be_definite) PASS(match(A, why, watch, s));
-  if (!may_be_definite && (s->done != WR_SCALE_MATCH || moved_excess(A, s) < WR_MATCHING_EXCESS)) return WR_OK;
+  int may_be_definite = 0;
+  double excess;
+  if (p->zero == 0 && A->halo)
+    PASS(wr_halo_is_symmetric_positive(A, &may_be_definite));
+  else if (p->zero == 0)
+    may_be_definite = wr_is_symmetric_positive(A);
+  if (!may_be_definite) {
+    PASS(match(A, why, watch, s));
+    if (s->done != WR_SCALE_MATCH) return WR_OK;
+    PASS(find_moved_excess(A, s, &excess));
+    if (excess < WR_MATCHING_EXCESS) return WR_OK;
+  }
   free_exponents(s);
   wr_free(s->row_of);
   s->row_of = NULL, s->done = WR_SCALE_EQUILIBRATE, s->near_one = 0;
@@ -224,15 +297,11 @@ static wr_status scale_saddle_point(const wr_csr *A, const profile *p, const cha
 /* What auto does. */
 static wr_status choose(const wr_csr *A, const profile *p, const wr_watch *watch, wr_scaling *s) {
   char why[120];
-  int rows = 0, columns = 0;
+  int rows = 0, columns = 0, is_saddle;
   if (p->zero > 0 || p->tiny > 0) {
     say_diagonal(p, why, sizeof why);
-    if (A->halo) {
-      s->done = WR_SCALE_EQUILIBRATE;
-      snprintf(s->sentence, sizeof s->sentence, "equilibrated: %s; only one process matches rows to columns", why);
-      return WR_OK;
-    }
-    PASS(is_saddle_point(A, p) ? scale_saddle_point(A, p, why, watch, s) : match(A, why, watch, s));
+    PASS(is_saddle_point(A, p, &is_saddle));
+    PASS(is_saddle ? scale_saddle_point(A, p, why, watch, s) : match(A, why, watch, s));
   } else if (p->largest * 0x1p-10 > p->smallest) { /* else rows and columns cannot differ by more */
     PASS(wr_exponent_spread(A, &rows, &columns));
     if (rows <= WR_EQUILIBRATE_DIGITS && columns <= WR_EQUILIBRATE_DIGITS) return WR_OK;

@@ -11,7 +11,8 @@ typedef enum wr_scale {
                         /* would be far from dominant; else equilibrate where rows or columns differ much          */
   WR_SCALE_NONE,
   WR_SCALE_EQUILIBRATE, /* powers of two that bring the largest element of each row and column to about 1 */
-  WR_SCALE_MATCH        /* rows reordered, so that the diagonal has the largest product, and scaled to it   */
+  WR_SCALE_MATCH        /* rows reordered, so that the diagonal has the largest product, and scaled to it; in parts, rows */
+                        /* of each part so, as far as they have such a diagonal, and all equilibrated                     */
 } wr_scale;
 
 /* Row j of the scaled matrix is row row_of[j] of A; its element in column k is a 2^(row_exponent[row_of[j]] +

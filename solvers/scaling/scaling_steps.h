@@ -4,7 +4,8 @@
 
 #include "solvers/scaling/scaling.h"
 
-/* As wr_scaling_find, but the exponents of an equilibration are left NULL. */
+/* As wr_scaling_find, but the exponents of an equilibration are left NULL. A may be a part: then it is collective, and all
+ * parts choose the same. */
 wr_status wr_scaling_choose(const wr_csr *A, wr_scale scale, const wr_watch *watch, wr_scaling *scaling);
 
 /* 1 if only wr_scaling_equilibrate completes it. */

@@ -310,8 +310,7 @@ wr_status wr_system_begin(wr_csr *A, double *b, double *guess, int random, int64
   if (scale < WR_SCALE_AUTO || scale > WR_SCALE_MATCH) TRY(wr_refuse(__func__, "scale is %d", (int)scale));
   if (precond && precond->diagonal == NULL) TRY(wr_refuse(__func__, "precond, %s, is not diagonal", precond->name));
   system->n = A->nrows, system->n_all = wr_csr_all_rows(A), system->comm = wr_csr_comm(A);
-  if (A->halo && (scale == WR_SCALE_MATCH || precond))
-    TRY(wr_refuse(__func__, "the rows of a system in parts are not matched, nor its columns divided by a diagonal"));
+  if (A->halo && precond) TRY(wr_refuse(__func__, "the columns of a system in parts are not divided by a diagonal"));
   if (A->halo == NULL && A->nrows != A->ncols)
     TRY(wr_fail(WR_EINPUT, "a linear system needs a square matrix, not %lld x %lld", (long long)A->nrows,
                 (long long)A->ncols));

@@ -150,9 +150,9 @@ together 3 2 "$work/none.wrm"
 one_sentence 'none.wrm'
 
 # Scaled as one process scales it: without that it takes over a thousand iterations.
-together 0 3 -q -n 200 -o "$work/x.mtx" gen:jump:n=14
+together 0 3 -q -n 200 --precond none -o "$work/x.mtx" gen:jump:n=14
 run 0 bicgstab -q --check "$work/x.mtx" gen:jump:n=14
-together 2 3 -q -n 200 --scale none gen:jump:n=14
+together 2 3 -q -n 200 --scale none --precond none gen:jump:n=14
 together 0 2 --scale equilibrate gen:stencil:n=8
 says "$out" 'equilibrated'
 
@@ -180,9 +180,38 @@ for name in alone parts; do sed -n '/<h2>Matrix/,/<\/table>/p' "$work/$name.html
 expect 'the page has no picture'
 same 'pictures of the matrix' "$work/parts.picture" "$work/alone.picture"
 
+# Factors are chosen as one process does, which does not converge without them in as many iterations.
+counts='2 3 4'
+solves gen:convect:n=30,scheme=central,flow=vortex -n 300
+counts=3
+solves gen:convect:n=40,flow=vortex,peclet=200 --precond auto
+together 0 3 -n 300 gen:convect:n=30,scheme=central,flow=vortex
+says "$out" 'on idr with ilu0' 'auto, ' 'none to begin with; ilu0' 'block Jacobi of 3 parts, in part 1'
+together 2 3 -q -n 300 --precond none gen:convect:n=30,scheme=central,flow=vortex
+together 0 3 gen:jump:n=12
+says "$out" 'jacobi to begin with'
+
+# Rows matched to columns: each pair of rows has changed places, and so its processes have both; then rows of two processes.
+pairs() { # how a row's number follows from that of its diagonal element
+  matrix pairs.mtx 'coordinate real general' "$(awk -v n=240 'BEGIN { print n, n, 3 * n
+    for (j = 1; j <= n; j++) { i = '"$1"'; s = 10 ^ (j % 7)
+      print i, j, 6 * s; print i, j % n + 1, s; print i, (j + 4) % n + 1, -2 * s } }')"
+}
+pairs 'j % 2 ? j + 1 : j - 1'
+counts='2 3 4'
+solves "$work/pairs.mtx"
+solves "$work/pairs.mtx" --scale match
+together 0 4 "$work/pairs.mtx"
+says "$out" 'rows matched to columns of their own process (240 moved) and equilibrated' '120 diagonal elements are 0'
+pairs 'j == 1 ? n : j == n ? 1 : j'
+solves "$work/pairs.mtx"
+counts=3
+solves gen:circuit:n=300
+together 0 3 --scale match gen:stencil:n=8
+says "$out" 'rows matched to columns of their own process (0 moved) and equilibrated'
+
 # What is for one process.
-for options in '--precond auto' '--scale match' '--fallback direct' '-k cpu_csr,reference' '-k auto:measure=1' \
-  "--save-binary $work/a.wrm"; do
+for options in '--fallback direct' '-k cpu_csr,reference' '-k auto:measure=1' "--save-binary $work/a.wrm"; do
   # shellcheck disable=SC2086
   together 4 2 $options gen:stencil:n=8
   one_sentence 'several'
