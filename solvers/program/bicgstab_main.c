@@ -127,9 +127,17 @@ static wr_status copy_side(const problem *p, int64_t n, int64_t side, double **b
   return wr_copy_elements(p->x + (p->guesses > 1 ? side * n : 0), n, "a first guess", x);
 }
 
-/* *v[all rows], if there is one: := the elements of A's rows alone. */
-static void take_own(const wr_csr *A, double *v) {
-  if (v && A->halo) memmove(v, v + A->halo->first, (size_t)A->nrows * sizeof *v);
+/* *v [columns][all rows], unless it is NULL := the elements of A's rows alone. Collective. */
+static wr_status take_own(const wr_csr *A, int64_t columns, double **v) {
+  double *own = NULL;
+  if (*v == NULL || A->halo == NULL) return WR_OK;
+  PASS(wr_comm_agree(wr_csr_comm(A), wr_alloc(&own, columns * A->nrows, sizeof *own, "a part's rows of vectors")));
+  for (int64_t c = 0; c < columns; c++)
+    for (int64_t i = 0; i < A->nrows; i++)
+      own[c * A->nrows + i] = (*v)[c * wr_csr_all_rows(A) + wr_csr_row_number(A, i)];
+  wr_free(*v);
+  *v = own;
+  return WR_OK;
 }
 
 static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids, const wr_watch *watch,
@@ -140,20 +148,17 @@ static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids
   p->settings = s, p->sides = 1;
   wr_vector_need rows = {.n = wr_csr_all_rows(A), .whose = "the matrix's rows", .ids = ids, .columns = &p->sides};
   if (s->rhs) TRY(wr_comm_agree(wr_csr_comm(A), wr_vector_read(s->rhs, &rows, &b)));
-  if (A->halo && p->sides > 1)
-    TRY(wr_fail(WR_EUNAVAILABLE, "%s: several processes solve for one right-hand side, not for %lld", s->rhs,
-                (long long)p->sides));
-  take_own(A, b);
+  TRY(take_own(A, p->sides, &b));
   TRY(wr_comm_agree(wr_csr_comm(A), check_empty_rows(s, A, p, b, facts->source)));
   wr_vector_need unknowns = {.n = A->halo ? wr_csr_all_rows(A) : A->ncols, .whose = "the matrix's columns", .ids = ids};
   if (p->sides > 1) unknowns.columns = &p->guesses;
   if (s->guess) TRY(wr_comm_agree(wr_csr_comm(A), wr_vector_read(s->guess, &unknowns, &guess)));
-  take_own(A, guess);
+  TRY(take_own(A, p->sides > 1 ? p->guesses : 1, &guess));
   if (p->sides > 1) {
     TRY(check_sides(s, p));
     p->b = b, p->x = guess;
     b = guess = NULL;
-    TRY(copy_side(p, A->nrows, 0, &b, &guess));
+    TRY(wr_comm_agree(wr_csr_comm(A), copy_side(p, A->nrows, 0, &b, &guess)));
   }
   const wr_solving_options options = options_of(s);
   status = wr_solving_begin(&options, A, b, guess, s->rhs_random, s->rhs_seed, watch, &p->system);
@@ -169,9 +174,10 @@ static int64_t sides(const void *of) { return ((const problem *)of)->sides; }
 static wr_status set_side(void *of, int64_t side) {
   problem *p = of;
   double *b = NULL, *guess = NULL;
-  wr_status status = copy_side(p, p->system.n, side, &b, &guess);
+  wr_status status = wr_comm_agree(p->system.comm, copy_side(p, p->system.n, side, &b, &guess));
   if (status == WR_OK) return wr_system_set_rhs(&p->system, b, guess, p->settings->atol);
   wr_free(b);
+  wr_free(guess);
   return status;
 }
 

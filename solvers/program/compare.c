@@ -268,14 +268,16 @@ static void take_worst(wr_run *run) {
   run->result = run->sides[worst].result, run->verdict = run->sides[worst].verdict;
 }
 
-/* Solves the right-hand side `side`. seconds: of it, and of its share of what was done for several at once. */
-static wr_status solve_side(wr_comparison *c, void *solve, wr_env *env, const wr_monitor *monitor, int64_t side,
-                            wr_result *result, double *seconds) {
-  double moved = 0, begin = wr_clock();
+/* Solves the right-hand side `side`, and adds what was waited for other parts to run->waited. seconds: of it, and of its share of
+ * what was done for several at once. */
+static wr_status solve_side(wr_comparison *c, wr_run *run, void *solve, wr_env *env, const wr_monitor *monitor,
+                            int64_t side, wr_result *result, double *seconds) {
+  double moved = 0, begin = wr_clock(), waited = c->comm ? c->comm->waited : 0;
   if (count_sides(c) > 1) PASS(c->program->take_side(c->problem, solve, side, monitor, &moved));
   PASS(c->program->run(solve, monitor, result));
   PASS(env->ops->wait(env));
   *seconds = wr_clock() - begin + moved;
+  if (c->comm) run->waited += c->comm->waited - waited;
   return WR_OK;
 }
 
@@ -289,15 +291,17 @@ static wr_status solve_others(wr_comparison *c, int index, void *solve, wr_env *
   wr_phase after = env->place == WR_CUDA ? WR_PHASE_DOWNLOAD : WR_PHASE_TRANSFORM;
   wr_verified level = run->verdict.level;
   double *all = NULL;
-  TRY(wr_alloc(&all, n * count, sizeof *all, c->program->values));
-  TRY(wr_alloc_zeroed(&run->sides, count, sizeof *run->sides, "results of right-hand sides"));
+  status = wr_alloc(&all, n * count, sizeof *all, c->program->values);
+  if (status == WR_OK)
+    status = wr_alloc_zeroed(&run->sides, count, sizeof *run->sides, "results of right-hand sides");
+  TRY(wr_comm_agree(c->comm, status));
   memcpy(all, *x, (size_t)n * sizeof *all);
   run->side_count = count;
   run->sides[0] = (wr_run_side){run->result, run->verdict, first_seconds};
   for (int64_t k = 1; k < count; k++) {
     wr_run_side *side = &run->sides[k];
     wr_ledger_enter(&run->ledger, WR_PHASE_SOLVE);
-    TRY(solve_side(c, solve, env, monitor, k, &side->result, &side->seconds));
+    TRY(solve_side(c, run, solve, env, monitor, k, &side->result, &side->seconds));
     wr_ledger_enter(&run->ledger, after);
     TRY(c->program->answer(solve, all + k * n));
     wr_ledger_enter(&run->ledger, WR_PHASE_VERIFY);
@@ -412,16 +416,15 @@ static wr_status solve_and_check(wr_comparison *c, int index, run_plans *plans, 
   (void)omp_pause_resource_all(omp_pause_soft); /* its threads would spin for milliseconds and slow down the solve */
   wr_ledger_enter(ledger, WR_PHASE_SOLVE);
   TRY(wr_plan_time_start(plan));
-  double seconds, waited = c->comm ? c->comm->waited : 0;
+  double seconds;
   wr_head_start_begin(&observed.head, c->program->matrix(c->problem), env->type, c->opening, wr_clock());
-  TRY(solve_side(c, solve, env, &monitor, 0, &run->result, &seconds));
+  TRY(solve_side(c, run, solve, env, &monitor, 0, &run->result, &seconds));
   int over = *c->interrupted || (c->deadline > 0 && wr_clock() >= c->deadline);
   if (observed.moves && !over && run->result.outcome == WR_TIME_LIMIT) {
     TRY(leave(c, solve, run, seconds));
     goto done;
   }
   if (run->moved.backend) join_parts(run, history, entries);
-  if (c->comm) run->waited = c->comm->waited - waited;
   TRY(wr_plan_time_collect(plan));
   run->ran = 1;
   wr_progress_end(&observed.progress);
@@ -515,7 +518,7 @@ static wr_status run_one(wr_comparison *c, int index) {
   wr_ledger_enter(&run->ledger, WR_PHASE_PREPARE);
   double before = run->ledger.seconds[WR_PHASE_PREPARE];
   if (c->settings->seeds && built) env->need_columns = c->program->columns(c->settings, env);
-  if (count_sides(c) > 1 && built) env->need_columns = choice->backend->apply_many ? WR_MAX_COLUMNS : 0;
+  if (count_sides(c) > 1 && built) env->need_columns = choice->backend->apply_many && c->comm == NULL ? WR_MAX_COLUMNS : 0;
   status = wr_choice_prepare(choice, c->program->matrix(c->problem), env, &use, &plans.plan, &run->chosen);
   if (plans.plan)
     run->backend = choice->backend, snprintf(run->knobs, sizeof run->knobs, "%s", wr_plan_knobs(plans.plan));

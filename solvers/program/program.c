@@ -449,11 +449,13 @@ static wr_status collect_answer(job *j) {
   double *all = NULL;
   int is_needed = j->settings.output != NULL || (j->program->present && j->settings.top > 0);
   if (j->comm == NULL || !is_needed || c->answer == NULL) return WR_OK;
-  if (is_first(j)) status = wr_alloc(&all, j->facts.nrows, sizeof *all, j->program->values);
+  int64_t own = c->answer_n / c->answer_columns, n = j->facts.nrows;
+  if (is_first(j)) status = wr_alloc(&all, n * c->answer_columns, sizeof *all, j->program->values);
   TRY(wr_comm_agree(j->comm, status));
-  TRY(wr_comm_collect(j->comm, c->answer, c->answer_n, all));
+  for (int64_t k = 0; k < c->answer_columns; k++)
+    TRY(wr_comm_collect(j->comm, c->answer + k * own, own, all ? all + k * n : NULL));
   wr_free(c->answer);
-  c->answer = all, c->answer_n = j->facts.nrows, all = NULL;
+  c->answer = all, c->answer_n = n * c->answer_columns, all = NULL;
 done:
   wr_free(all);
   return status;
