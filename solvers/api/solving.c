@@ -176,8 +176,8 @@ static void find_why_alone(wr_solving *r) {
   char *why = r->why_alone;
   size_t size = sizeof r->why_alone;
   why[0] = '\0';
-  if (r->system->comm)
-    snprintf(why, size, "several processes iterate one at a time");
+  if (wr_plan_get_info(r->plan)->peers)
+    snprintf(why, size, "GPUs that exchange with each other multiply one vector at a time");
   else if (wr_plan_backend(r->plan)->apply_many == NULL || r->env->need_columns < 2)
     snprintf(why, size, "%s multiplies one vector at a time", backend);
   else if (s->method != &wr_method_cg && s->method != &wr_method_bicgstab)

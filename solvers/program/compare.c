@@ -518,7 +518,7 @@ static wr_status run_one(wr_comparison *c, int index) {
   wr_ledger_enter(&run->ledger, WR_PHASE_PREPARE);
   double before = run->ledger.seconds[WR_PHASE_PREPARE];
   if (c->settings->seeds && built) env->need_columns = c->program->columns(c->settings, env);
-  if (count_sides(c) > 1 && built) env->need_columns = choice->backend->apply_many && c->comm == NULL ? WR_MAX_COLUMNS : 0;
+  if (count_sides(c) > 1 && built) env->need_columns = choice->backend->apply_many ? WR_MAX_COLUMNS : 0;
   status = wr_choice_prepare(choice, c->program->matrix(c->problem), env, &use, &plans.plan, &run->chosen);
   if (plans.plan)
     run->backend = choice->backend, snprintf(run->knobs, sizeof run->knobs, "%s", wr_plan_knobs(plans.plan));

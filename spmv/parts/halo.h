@@ -31,7 +31,8 @@ typedef struct wr_halo {
   int32_t *send;          /* [to[size]] own rows; NULL where everything travels                                   */
   int whole;              /* 1: each part sends all of its elements to all others                                 */
   wr_parcel *parcels;     /* [2 * size]                                                                           */
-  char *packed;           /* [8 * to[size]]; NULL where everything travels                                        */
+  char *packed;           /* [room * to[size]]; NULL where everything travels                                     */
+  int64_t room;           /* bytes of an element of packed                                                        */
   int holders;
 } wr_halo;
 
@@ -58,8 +59,12 @@ static inline int64_t wr_csr_column_number(const wr_csr *A, int64_t j) {
 /* *block := a copy of the part's rows without the halo's columns: a square matrix that is whole. Not collective. WR_ENOMEM */
 wr_status wr_halo_block(const wr_csr *A, wr_csr **block);
 
-/* into[count] gets the halo of x[own], both with elements of `size` bytes, 4 or 8. begin returns while elements travel: until
- * end x and into stay as they are. end takes the same arguments. Collective. */
+/* Makes room for exchanges of elements of up to so many bytes, 8 being there from the beginning. Not collective. WR_ENOMEM */
+wr_status wr_halo_make_room(wr_halo *halo, int64_t bytes);
+
+/* into[count] gets the halo of x[own], both with elements of `size` bytes, for which there is room: an element of one vector, or
+ * a row of several vectors side by side. begin returns while elements travel: until end x and into stay as they are.
+ * Collective. */
 wr_status wr_halo_begin(wr_halo *halo, const void *x, int64_t size, void *into);
 wr_status wr_halo_end(wr_halo *halo);
 
