@@ -1,6 +1,6 @@
-/* Matrices in parts, which are threads here: the cuts, columns and halos, also beyond 2^32 rows, multiplies by every backend of
- * the host, transposing, sums, symmetry, and errors of one part. Numbers are small integers, so that all sums are exact in any
- * order. */
+/* Matrices in parts, which are threads here: the cuts, columns and halos, also beyond 2^32 rows, multiplies of one and of several
+ * vectors by every backend of the host, transposing, sums, symmetry, and errors of one part. Numbers are small integers, so
+ * that all sums are exact in any order. */
 #define _DEFAULT_SOURCE /* pthread_barrier_t */
 #include <math.h>
 #include <stdlib.h>
@@ -51,7 +51,8 @@ typedef struct scene {
   const wr_backend *backend;
   wr_type type;
   const double *x;
-  double *y, sums[MOST_PARTS][2];
+  int columns, ld; /* of several vectors at once */
+  double *y, sums[MOST_PARTS][2 * WR_MAX_COLUMNS];
   int64_t wrong[MOST_PARTS], whole[MOST_PARTS];
   int symmetric[MOST_PARTS], positive[MOST_PARTS];
   wr_status status[MOST_PARTS];
@@ -206,6 +207,128 @@ static void test_multiply(void) {
       }
     }
     CHECKF(taken >= 12, "%d cases", taken); /* cpu_csr and reference in both types */
+    wr_csr_free(A);
+  }
+}
+
+/* ---- several vectors at once ---- */
+
+/* Element (i, c) of X, and of Y before the multiply. */
+static double x_at(int64_t i, int64_t c) { return (double)(wr_hash(3 + (uint64_t)c, (uint64_t)i) % 7); }
+
+enum { SUM_XY, SUM_YY, STEPPED, STRIDE };
+
+static void add_sums(double *scalars, wr_step_request *request) {
+  (void)request;
+  scalars[STEPPED] = scalars[SUM_XY] + scalars[SUM_YY];
+}
+
+/* Y = 2 A X + 3 Y, its sums and a step for each column. s->wrong counts elements of rows behind the columns that were written. */
+static wr_status multiply_columns(wr_comm *comm, scene *s, wr_csr *part, wr_env *env, wr_plan *plan, wr_vec *v) {
+  static const wr_step step = {.name = "add_sums", .scalars = STRIDE, .run = add_sums};
+  double values[N * WR_MAX_COLUMNS], scalars[WR_MAX_COLUMNS * STRIDE] = {0};
+  int64_t n = part->nrows, ld = s->ld;
+  wr_vec *x = &v[0], *y = &v[1], *bank = &v[2];
+  PASS(env->ops->alloc(env, n * ld, env->type, "x", x));
+  PASS(env->ops->alloc(env, n * ld, env->type, "y", y));
+  PASS(env->ops->alloc(env, WR_MAX_COLUMNS * STRIDE, WR_F64, "sums", bank));
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t c = 0; c < ld; c++) values[i * ld + c] = x_at(wr_csr_row_number(part, i), c);
+  PASS(env->ops->upload(env, x, values));
+  PASS(env->ops->upload(env, y, values));
+  PASS(env->ops->upload(env, bank, scalars));
+  const wr_fused_many sums = {.columns = s->columns, .ld = s->ld, .in = {x, y}, .bank = bank, .stride = STRIDE,
+                              .sum = {{x, y, 0, SUM_XY}, {y, y, 0, SUM_YY}}, .step = &step};
+  wr_apply_many request = {.columns = s->columns, .alpha = 2, .beta = 3, .x = x, .y = y, .ldx = ld, .ldy = ld,
+                           .sums = &sums};
+  PASS(wr_plan_prepare(plan));
+  PASS(wr_plan_apply_many(plan, &request));
+  wr_vec wide = *x;
+  wide.n = n * (WR_MAX_COLUMNS + 1), request.x = &wide, request.ldx = WR_MAX_COLUMNS + 1;
+  s->wrong[comm->rank] += wr_plan_apply_many(plan, &request) != WR_EUSAGE;
+  PASS(env->ops->download(env, y, values));
+  PASS(env->ops->download(env, bank, scalars));
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t c = 0; c < ld; c++) {
+      int64_t row = wr_csr_row_number(part, i);
+      if (c < s->columns)
+        s->y[row * ld + c] = values[i * ld + c];
+      else
+        s->wrong[comm->rank] += values[i * ld + c] != x_at(row, c);
+    }
+  for (int c = 0; c < s->columns; c++) {
+    const double *of = scalars + c * STRIDE;
+    s->sums[comm->rank][2 * c] = of[SUM_XY], s->sums[comm->rank][2 * c + 1] = of[SUM_YY];
+    s->wrong[comm->rank] += of[STEPPED] != of[SUM_XY] + of[SUM_YY];
+  }
+  return WR_OK;
+}
+
+static void multiply_many(wr_comm *comm, void *context) {
+  scene *s = context;
+  wr_csr *part = NULL;
+  wr_plan *plan = NULL;
+  int64_t starts[MOST_PARTS + 1];
+  wr_vec v[3] = {{0}};
+  wr_env env = {.type = s->type, .threads = 2, .need_beta = 1, .need_columns = s->columns, .comm = comm};
+  wr_status *status = &s->status[comm->rank];
+  s->wrong[comm->rank] = 0;
+  *status = take_rows(comm, s, starts, &part);
+  if (*status == WR_OK) *status = wr_env_open(&env);
+  if (*status == WR_OK) *status = wr_comm_agree(comm, wr_plan_create(s->backend, NULL, part, &env, &plan));
+  if (*status == WR_OK) *status = multiply_columns(comm, s, part, &env, plan, v);
+  if (*status != WR_OK) snprintf(s->message[comm->rank], sizeof *s->message, "%.199s", wr_status_message());
+  for (int k = 0; k < 3; k++)
+    if (v[k].id) env.ops->release(&env, &v[k]);
+  wr_plan_destroy(plan);
+  wr_env_close(&env);
+  wr_csr_free(part);
+}
+
+static int check_columns(scene *s, int size) {
+  const wr_csr *A = s->A;
+  double xy[WR_MAX_COLUMNS] = {0}, yy[WR_MAX_COLUMNS] = {0};
+  int64_t wrong = 0;
+  memset(s->y, 0, (size_t)(N * s->ld) * sizeof *s->y);
+  in_parts(size, multiply_many, s);
+  if (s->status[0] == WR_EUNAVAILABLE) return 0;
+  for (int64_t i = 0; i < N; i++)
+    for (int c = 0; c < s->columns; c++) {
+      double y = 3 * x_at(i, c);
+      for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) y += 2 * A->val[k] * x_at(A->col[k], c);
+      wrong += s->y[i * s->ld + c] != y;
+      xy[c] += x_at(i, c) * y, yy[c] += y * y;
+    }
+  CHECKF(wrong == 0, "%s, %d parts: %lld elements are wrong (%s)", s->backend->name, size, (long long)wrong,
+         s->message[0]);
+  for (int r = 0; r < size; r++) {
+    CHECKF(s->status[r] == WR_OK && s->wrong[r] == 0, "%s, part %d of %d: %lld wrong (%s)", s->backend->name, r, size,
+           (long long)s->wrong[r], s->message[r]);
+    for (int c = 0; c < s->columns; c++)
+      CHECKF(s->sums[r][2 * c] == xy[c] && s->sums[r][2 * c + 1] == yy[c],
+             "%s, part %d of %d, column %d: sums %g and %g, not %g and %g", s->backend->name, r, size, c,
+             s->sums[r][2 * c], s->sums[r][2 * c + 1], xy[c], yy[c]);
+  }
+  return 1;
+}
+
+static void test_columns_at_once(void) {
+  static const int shapes[][2] = {{1, 1}, {2, 2}, {3, 4}, {8, 8}}; /* columns, elements of a row */
+  static double y[N * WR_MAX_COLUMNS];
+  for (int kind = BAND; kind <= ALONE; kind++) {
+    wr_csr *A = whole_matrix((shape)kind);
+    int taken = 0;
+    CASE("several vectors at once");
+    for (int b = 0; b < wr_backend_count(); b++) {
+      const wr_backend *backend = wr_backend_at(b);
+      for (int type = WR_F32; type <= WR_F64 && backend->plan && backend->place == WR_HOST; type++)
+        for (int k = 0; k < 4; k++) {
+          scene s = {.A = A, .backend = backend, .type = (wr_type)type, .y = y, .columns = shapes[k][0],
+                     .ld = shapes[k][1]};
+          for (int size = 1; size <= 5; size += 2) taken += check_columns(&s, size);
+        }
+    }
+    CHECKF(taken >= 48, "%d cases", taken); /* cpu_csr and reference in both types */
     wr_csr_free(A);
   }
 }
@@ -546,6 +669,7 @@ int main(void) {
   test_partition();
   test_columns();
   test_multiply();
+  test_columns_at_once();
   test_symmetry();
   test_transpose();
   test_assemble();
