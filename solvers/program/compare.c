@@ -268,8 +268,8 @@ static void take_worst(wr_run *run) {
   run->result = run->sides[worst].result, run->verdict = run->sides[worst].verdict;
 }
 
-/* Solves the right-hand side `side`, and adds what was waited for other parts to run->waited. seconds: of it, and of its share of
- * what was done for several at once. */
+/* Solves the right-hand side `side`, and adds the seconds in exchanges with other parts to run->waited. seconds: of it, and of
+ * its share of what was done for several at once. */
 static wr_status solve_side(wr_comparison *c, wr_run *run, void *solve, wr_env *env, const wr_monitor *monitor,
                             int64_t side, wr_result *result, double *seconds) {
   double moved = 0, begin = wr_clock(), waited = c->comm ? c->comm->waited : 0;
@@ -292,8 +292,7 @@ static wr_status solve_others(wr_comparison *c, int index, void *solve, wr_env *
   wr_verified level = run->verdict.level;
   double *all = NULL;
   status = wr_alloc(&all, n * count, sizeof *all, c->program->values);
-  if (status == WR_OK)
-    status = wr_alloc_zeroed(&run->sides, count, sizeof *run->sides, "results of right-hand sides");
+  if (status == WR_OK) status = wr_alloc_zeroed(&run->sides, count, sizeof *run->sides, "results of right-hand sides");
   TRY(wr_comm_agree(c->comm, status));
   memcpy(all, *x, (size_t)n * sizeof *all);
   run->side_count = count;

@@ -238,8 +238,7 @@ static void pack(const wr_halo *h, const void *x, int64_t size) {
   else if (size == 8)
     for (int64_t k = 0; k < count; k++) ((double *)h->packed)[k] = ((const double *)x)[h->send[k]];
   else
-    for (int64_t k = 0; k < count; k++)
-      memcpy(h->packed + k * size, (const char *)x + h->send[k] * size, (size_t)size);
+    for (int64_t k = 0; k < count; k++) memcpy(h->packed + k * size, (const char *)x + h->send[k] * size, (size_t)size);
 }
 
 wr_status wr_halo_begin(wr_halo *h, const void *x, int64_t size, void *into) {

@@ -62,9 +62,8 @@ wr_status wr_halo_block(const wr_csr *A, wr_csr **block);
 /* Makes room for exchanges of elements of up to so many bytes, 8 being there from the beginning. Not collective. WR_ENOMEM */
 wr_status wr_halo_make_room(wr_halo *halo, int64_t bytes);
 
-/* into[count] gets the halo of x[own], both with elements of `size` bytes, for which there is room: an element of one vector, or
- * a row of several vectors side by side. begin returns while elements travel: until end x and into stay as they are.
- * Collective. */
+/* into[count] gets the halo of x[own], both with elements of `size` bytes, for which there is room: a number, or a row of
+ * several vectors side by side. begin returns while elements travel: until end x and into stay as they are. Collective. */
 wr_status wr_halo_begin(wr_halo *halo, const void *x, int64_t size, void *into);
 wr_status wr_halo_end(wr_halo *halo);
 

@@ -8,7 +8,6 @@
 #include "spmv/device/device_memory.h"
 #include "spmv/device/fused_many.h"
 #include "spmv/device/peers.h"
-#include "spmv/steps/step.h"
 
 /* env->ops points to `ops`, the first member. */
 typedef struct part_ops {
@@ -123,26 +122,26 @@ static wr_status epilogue_many(wr_env *env, const wr_epilogue_many *e) {
   return wr_fail(WR_EUNAVAILABLE, "several vectors at once are not iterated in parts");
 }
 
+enum { BANK_ROOM = WR_MAX_COLUMNS * 256 }; /* scalars of columns */
+
 /* By the host, on which the steps run, too. */
 static wr_status fused_many(wr_env *env, const wr_fused_many *f) {
-  double bank[WR_MAX_COLUMNS * WR_MAX_SCALARS], sums[WR_MANY_SUMS * WR_MAX_COLUMNS];
+  double bank[BANK_ROOM], sums[WR_MANY_SUMS * WR_MAX_COLUMNS];
   int count = 0;
   PASS(wr_fused_many_check(env, f));
+  if (f->bank && f->bank->n > BANK_ROOM)
+    return wr_fail(WR_EUSAGE, "fused operation of columns: a bank of %lld scalars, in parts %d at most",
+                   (long long)f->bank->n, (int)BANK_ROOM);
   wr_fused_many mine = *f;
   mine.step = NULL;
   PASS(inner(env)->fused_many(env, &mine));
   if (f->sum[0].u == NULL && f->step == NULL) return WR_OK;
-  if (f->bank->n > (int64_t)(sizeof bank / sizeof *bank))
-    return wr_fail(WR_EUSAGE, "fused operation of columns: a bank of %lld scalars in parts", (long long)f->bank->n);
   PASS(inner(env)->download(env, f->bank, bank));
   for (int s = 0; s < WR_MANY_SUMS && f->sum[s].u; s++)
     for (int c = 0; c < f->columns; c++) sums[count++] = bank[f->sum[s].into + c * f->stride];
   if (count > 0) PASS(wr_comm_sum(env->comm, sums, count));
-  count = 0;
-  for (int s = 0; s < WR_MANY_SUMS && f->sum[s].u; s++)
-    for (int c = 0; c < f->columns; c++) bank[f->sum[s].into + c * f->stride] = sums[count++];
-  for (int c = 0; c < f->columns && f->step; c++)
-    f->step->run(bank + c * f->stride, &(wr_step_request){.logs = 0});
+  for (int k = 0; k < count; k++) bank[f->sum[k / f->columns].into + k % f->columns * f->stride] = sums[k];
+  wr_host_many_step(f, bank);
   return inner(env)->upload(env, f->bank, bank);
 }
 

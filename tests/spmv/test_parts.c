@@ -1,6 +1,6 @@
-/* Matrices in parts, which are threads here: the cuts, columns and halos, also beyond 2^32 rows, multiplies of one and of several
- * vectors by every backend of the host, transposing, sums, symmetry, and errors of one part. Numbers are small integers, so
- * that all sums are exact in any order. */
+/* Matrices in parts, which are threads here: the cuts, columns and halos, also beyond 2^32 rows, multiplies of one vector
+ * and of several by every backend of the host, transposing, sums, symmetry, and errors of one part. Numbers are small
+ * integers, so that all sums are exact in any order. */
 #define _DEFAULT_SOURCE /* pthread_barrier_t */
 #include <math.h>
 #include <stdlib.h>
@@ -223,7 +223,8 @@ static void add_sums(double *scalars, wr_step_request *request) {
   scalars[STEPPED] = scalars[SUM_XY] + scalars[SUM_YY];
 }
 
-/* Y = 2 A X + 3 Y, its sums and a step for each column. s->wrong counts elements of rows behind the columns that were written. */
+/* Y = 2 A X + 3 Y, its sums and a step for each column. s->wrong counts written elements behind the columns, wrong steps, and a
+ * request that is not refused. */
 static wr_status multiply_columns(wr_comm *comm, scene *s, wr_csr *part, wr_env *env, wr_plan *plan, wr_vec *v) {
   static const wr_step step = {.name = "add_sums", .scalars = STRIDE, .run = add_sums};
   double values[N * WR_MAX_COLUMNS], scalars[WR_MAX_COLUMNS * STRIDE] = {0};
