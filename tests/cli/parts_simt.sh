@@ -41,6 +41,27 @@ run 0 bicgstab -q --check "$work/x.mtx" gen:stencil:n=8,convection=0
 solves -k merbit --method idr gen:saddle:n=6
 run 0 bicgstab -q --check "$work/x.mtx" gen:saddle:n=6
 
+# Several right-hand sides: where cards exchange with each other, one after the other; where their hosts do, together.
+for k in 1 2 3; do awk -v k=$k 'BEGIN { for (i = 1; i <= 512; i++) print sin(i * k) + 0.1 }' >"$work/b$k.txt"; done
+matrix sides.mtx 'array real general' '512 3'
+cat "$work"/b[123].txt >>"$work/sides.mtx"
+solves_sides() { # text of the report, options...
+  said=$1
+  shift
+  rm -f "$work/x.txt"
+  together 0 -b "$work/sides.mtx" -o "$work/x.txt" "$@" gen:stencil:n=8
+  says "$out" '3: converged in' "$said"
+  for k in 1 2 3; do
+    cut -d ' ' -f $k "$work/x.txt" >"$work/column.txt"
+    run 0 bicgstab -q -b "$work/b$k.txt" --check "$work/column.txt" gen:stencil:n=8
+  done
+}
+solves_sides 'one after the other, as GPUs that exchange with each other' -k lane_csr
+export WR_SIMT=$cards,peers=off
+for backend in lane_csr merbit; do solves_sides 'iterated together' -k $backend; done
+solves_sides 'iterated together' -k lane_csr --precond ilu0
+export WR_SIMT=$cards
+
 ranks() { # processes, options of both..., matrix
   processes=$1
   shift
