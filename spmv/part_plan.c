@@ -260,8 +260,6 @@ wr_status wr_part_plan_apply(wr_part_plan *p, const wr_apply *request) {
 }
 
 wr_status wr_part_plan_apply_many(wr_part_plan *p, const wr_apply_many *request) {
-  if (p->peer)
-    return wr_fail(WR_EUNAVAILABLE, "GPUs that exchange with each other multiply one vector at a time");
   if (request->ldx > p->width)
     return wr_fail(WR_EUSAGE, "x has rows of %lld elements; in parts they have at most %lld", (long long)request->ldx,
                    (long long)p->width);

@@ -152,15 +152,15 @@ static wr_status prepare_vectors(wr_plan *plan) {
   wr_env *env = plan->env;
   int64_t size = wr_type_bytes(env->type);
   plan->columns = env->need_columns;
-  if (plan->parts) return WR_OK; /* its pieces have their own */
-  if (env->need_beta && !(plan->backend->caps & WR_CAP_BETA)) {
+  if (plan->parts && !plan->info.peers) return WR_OK; /* its pieces have their own */
+  if (env->need_beta && plan->parts == NULL && !(plan->backend->caps & WR_CAP_BETA)) {
     PASS(env->ops->alloc(env, plan->nrows, env->type, "a separate product", &plan->product));
     plan->info.extra_bytes += plan->nrows * size;
   }
-  if (env->need_columns == 0 || plan->backend->apply_many) return WR_OK;
-  PASS(env->ops->alloc(env, plan->ncols, env->type, "a column of X", &plan->column_x));
+  if (env->need_columns == 0 || (plan->backend->apply_many && plan->parts == NULL)) return WR_OK;
+  PASS(env->ops->alloc(env, plan->x_length, env->type, "a column of X", &plan->column_x));
   PASS(env->ops->alloc(env, plan->nrows, env->type, "a column of Y", &plan->column_y));
-  plan->info.extra_bytes += (plan->ncols + plan->nrows) * size;
+  plan->info.extra_bytes += (plan->x_length + plan->nrows) * size;
   return WR_OK;
 }
 
@@ -458,9 +458,9 @@ wr_status wr_plan_apply_many(wr_plan *plan, const wr_apply_many *request) {
   PASS(time_begin(plan));
   wr_env *env = plan->env;
   env->many_done = 0;
-  PASS(plan->parts                 ? wr_part_plan_apply_many(plan->parts, request)
-       : plan->backend->apply_many ? plan->backend->apply_many(plan->state, env, request)
-                                   : run_columns(plan, request));
+  PASS(plan->column_x.id ? run_columns(plan, request)
+       : plan->parts     ? wr_part_plan_apply_many(plan->parts, request)
+                         : plan->backend->apply_many(plan->state, env, request));
   if (request->ranks && !env->many_done) PASS(env->ops->epilogue_many(env, request->ranks));
   if (request->sums && !env->many_done) PASS(env->ops->fused_many(env, request->sums));
   return time_end(plan);

@@ -460,10 +460,12 @@ static wr_status solve_sets(wr_comparison *c, int index, wr_plan *plan, wr_env *
   wr_progress progress;
   wr_progress_begin(&progress, stderr);
   wr_monitor monitor = {.preparing = c->settings->quiet ? NULL : wr_progress_prepare, .context = &progress,
-                        .interrupted = c->interrupted, .deadline = c->deadline};
+                        .interrupted = c->interrupted, .deadline = c->deadline, .comm = c->comm};
+  double waited = c->comm ? c->comm->waited : 0;
   wr_ledger_enter(&run->ledger, WR_PHASE_SOLVE);
   TRY(wr_plan_time_start(plan));
   TRY(c->program->run_sets(c->problem, c->settings, plan, env, &monitor, run));
+  if (c->comm) run->waited = c->comm->waited - waited;
   TRY(wr_plan_time_collect(plan));
   run->ran = 1;
   TRY(take_times(run, plan));

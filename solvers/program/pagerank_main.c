@@ -79,7 +79,7 @@ static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids
   double *teleport = NULL, *start = NULL;
   (void)watch, (void)facts;
   jumps.subset = 1;
-  if (s->seeds) TRY(wr_sets_open(s, &jumps, &((task *)of)->sets));
+  if (s->seeds) TRY(wr_comm_agree(wr_csr_comm(A), wr_sets_open(s, &jumps, &((task *)of)->sets)));
   if (s->personalize) TRY(read_numbers(s->personalize, &jumps, A, &teleport));
   if (s->guess) TRY(read_numbers(s->guess, &scores, A, &start));
   status = wr_graph_begin(A, A->halo != NULL || s->edges == WR_EDGES_IN, teleport, start, of);

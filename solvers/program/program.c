@@ -93,7 +93,7 @@ static wr_status check_parts(job *j) {
     const char *name;
     int given;
   } others[] = {{"check", s->check != NULL}, {"report", s->report != NULL}, {"save-binary", s->save_binary != NULL},
-                {"seeds", s->seeds != NULL}, {"tune-cache", s->tune_cache != NULL}, {"repeat", s->repeat > 1}};
+                {"tune-cache", s->tune_cache != NULL}, {"repeat", s->repeat > 1}};
   if (j->comm == NULL) return WR_OK;
   if (j->program->in_parts == NULL)
     return wr_fail(WR_EUNAVAILABLE, "%s does not run in several processes: start one", j->program->name);
@@ -329,7 +329,7 @@ static wr_status write_answer(job *j) {
   const wr_comparison *c = &j->comparison;
   char comment[640];
   if (j->settings.seeds && j->settings.sets_form != WR_TOP_TABLE)
-    return j->runs[0].ran ? j->program->write_sets(j->problem, &j->settings, &j->ids) : WR_OK;
+    return j->runs[0].ran && is_first(j) ? j->program->write_sets(j->problem, &j->settings, &j->ids) : WR_OK;
   if (j->settings.output == NULL || c->answer == NULL || !is_first(j)) return WR_OK;
   if (wr_first_not_finite(c->answer, c->answer_n) >= 0) return WR_OK; /* the exit code and the report say non-finite */
   const wr_run *run = &c->runs[c->answer_run];
