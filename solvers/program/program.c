@@ -99,6 +99,10 @@ static wr_status check_parts(job *j) {
     return wr_fail(WR_EUNAVAILABLE, "%s does not run in several processes: start one", j->program->name);
   for (size_t k = 0; k < sizeof others / sizeof *others; k++)
     if (others[k].given) return wr_fail(WR_EUNAVAILABLE, "--%s is for one process, not for several", others[k].name);
+  const char *const inputs[] = {s->rhs, s->guess, s->personalize, s->seeds};
+  for (size_t k = 0; k < sizeof inputs / sizeof *inputs; k++)
+    if (inputs[k] && strcmp(inputs[k], "-") == 0)
+      return wr_fail(WR_EUNAVAILABLE, "standard input (-) is read by one process, not by several: name a file");
   if (j->list) return wr_fail(WR_EUNAVAILABLE, "a list of matrices is for one process, not for several");
   if (s->backends && (strchr(s->backends, ',') || strncmp(s->backends, "auto:", 5) == 0))
     return wr_fail(WR_EUNAVAILABLE, "-k %s: several processes take one backend, and time none", s->backends);

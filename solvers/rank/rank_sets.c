@@ -233,7 +233,7 @@ static wr_status find_rounding(batch *b) {
 
 static wr_status open_aside(batch *b) {
   const wr_env *env = b->env;
-  if (env->place == WR_HOST || env->comm) return b->aside = b->env, WR_OK; /* sums are those of all parts by env alone */
+  if (env->place == WR_HOST || env->comm) return b->aside = b->env, WR_OK; /* only env adds up the sums of all parts */
   b->own = (wr_env){.place = env->place, .device = env->device, .type = env->type, .threads = env->threads,
                     .deterministic = env->deterministic, .testing = env->testing};
   PASS(wr_env_open(&b->own));
@@ -241,7 +241,7 @@ static wr_status open_aside(batch *b) {
   return WR_OK;
 }
 
-/* Whether a device finds the best nodes. Those of a part are found on its host, of which the first one joins them. */
+/* Whether a device finds the best nodes. In parts each host finds its own, and the first one the best of these. */
 static int uses_candidates(const batch *b) { return b->env->place == WR_CUDA && b->graph->comm == NULL; }
 
 static wr_status allocate(batch *b) {
@@ -445,22 +445,25 @@ static int is_checked(const batch *b, int64_t set) {
   return (int64_t)((double)k * (double)(count - 1) / (double)(m - 1)) == set;
 }
 
-/* The number that a page of all parts has in this one; -1: it is in another. */
-static int64_t own_page(const batch *b, int64_t page) { return b->graph->comm ? b->place[page] : page; }
+/* jumps := these values at the pages of a set, as far as this part has them; value NULL: 0. */
+static void set_jumps(batch *b, int64_t set, const double *value) {
+  int64_t first = b->sets->first[set], end = b->sets->first[set + 1];
+  for (int64_t p = first; p < end; p++) {
+    int64_t page = b->sets->page[p], own = b->graph->comm ? b->place[page] : page;
+    if (own >= 0) b->jumps[own] = value ? value[p - first] : 0;
+  }
+}
 
 /* The host's own bound of the scores in by_page, from the links. value: of the teleport vector. */
 static wr_status check_bound(batch *b, const double *value, wr_set_ranks *found) {
   wr_status status = WR_OK;
   const wr_graph *g = b->graph;
-  const wr_teleport_sets *s = b->sets;
   wr_score_bound bound;
-  int64_t first = s->first[found->set], end = s->first[found->set + 1];
   int is_plain = g->order == NULL && g->flow->row_ptr != NULL;
   if (!is_plain && b->plain.flow == NULL) TRY(wr_graph_build(g->links, g->edges_in, NULL, NULL, &b->plain));
   if (b->jumps == NULL) status = wr_alloc_zeroed(&b->jumps, g->n, sizeof *b->jumps, "a teleport vector");
   TRY(wr_comm_agree(g->comm, status));
-  for (int64_t p = first; p < end; p++)
-    if (own_page(b, s->page[p]) >= 0) b->jumps[own_page(b, s->page[p])] = value[p - first];
+  set_jumps(b, found->set, value);
   wr_graph by_set = is_plain ? *g : b->plain;
   by_set.teleport = b->jumps;
   TRY(wr_scores_certify(&by_set, b->o.damping, b->by_page, &bound));
@@ -468,8 +471,7 @@ static wr_status check_bound(batch *b, const double *value, wr_set_ranks *found)
   found->is_refuted = !(bound.bound <= found->bound * (1 + 1e-6) + 2 * bound.rounding / (1 - b->o.damping));
   b->facts->checked++, b->facts->refuted += found->is_refuted;
 done:
-  for (int64_t p = first; b->jumps && p < end; p++)
-    if (own_page(b, s->page[p]) >= 0) b->jumps[own_page(b, s->page[p])] = 0;
+  if (b->jumps) set_jumps(b, found->set, NULL);
   return status;
 }
 

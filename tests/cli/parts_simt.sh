@@ -76,6 +76,25 @@ backend=lane_csr
 ranks 3 gen:rmat:scale=7,degree=6 -p f32
 ranks 2 gen:road:side=20
 
+# Teleport sets: the best scores differ from those of one process on the CPU by no more than both bounds together.
+printf '10 20:3\n5\n7:2 8 9:0.5\n' >"$work/sets.txt"
+ranks_sets() { # options...
+  rm -f "$work/together.tsv"
+  call 0 timeout 120 "$launcher" --allow-run-as-root --oversubscribe -n 2 "$BUILD/simt/pagerank" -d cuda -q \
+    --seeds "$work/sets.txt" --top 5 -o "$work/together.tsv" "$@" gen:web:n=500
+  run 0 pagerank -q --seeds "$work/sets.txt" --top 5 -o "$work/alone.tsv" gen:web:n=500
+  paste "$work/alone.tsv" "$work/together.tsv" | awk -F '\t' '{
+    d = $4 - $9; most = $5 + $10; lines++
+    if (NF != 10 || $1 != $6 || $2 != $7 || d > most || -d > most || $10 > 1e-4) wrong = 1 }
+    END { exit wrong || lines != 15 }'
+  expect 'the best nodes of sets have other scores'
+}
+ranks_sets -k lane_csr
+export WR_SIMT=$cards,peers=off
+ranks_sets -k lane_csr
+ranks_sets -k csr_warp -p f32
+export WR_SIMT=$cards
+
 together 0 -k csr_warp gen:stencil:n=6
 says "$out" 'GPUs exchange with each other'
 export WR_SIMT=$cards,peers=off
