@@ -334,6 +334,99 @@ static void test_columns_at_once(void) {
   }
 }
 
+/* ---- sums of teleport sets ---- */
+
+enum { SETS = 3, ENTRIES_OF_SET = 2, BEFORE = 5, TIMES = 2, PLUS = 1 };
+
+/* Row of entry e of set c, and its value; every third row is of a page without links. */
+static int64_t entry_row(int64_t c, int64_t e) { return e == 0 ? 36 * c + 12 : N - 1 - c; }
+static double entry_value(int64_t c, int64_t e) { return (double)(c + 2 * e + 1); }
+static double scale_of(int64_t i) { return i % 3 != 0; }
+
+static double jump_of(int64_t i, int64_t c) {
+  double sum = 0;
+  for (int64_t e = 0; e < ENTRIES_OF_SET; e++)
+    if (entry_row(c, e) == i) sum += entry_value(c, e);
+  return sum;
+}
+
+/* v: y, x, scale, rows, values, sums. s->sums of a part: masses and changes behind a sweep, the mass of a set that begins, and
+ * the change of a sweep that measures none. */
+static wr_status sum_sets(wr_comm *comm, scene *s, wr_env *env, wr_vec *v) {
+  int64_t first = wr_partition_slice(N, comm->rank, comm->size),
+          n = wr_partition_slice(N, comm->rank + 1, comm->size) - first, ld = 4;
+  double values[5][N * 4] = {{0}}, sums[2 * WR_MAX_COLUMNS] = {0}, *of = s->sums[comm->rank];
+  const int64_t lengths[] = {n * ld, n * ld, n, WR_MAX_COLUMNS * ENTRIES_OF_SET, WR_MAX_COLUMNS * ENTRIES_OF_SET};
+  for (int64_t i = 0; i < n; i++) {
+    values[2][i] = scale_of(first + i);
+    for (int64_t c = 0; c < SETS; c++)
+      values[0][i * ld + c] = x_at(first + i, c), values[1][i * ld + c] = x_at(first + i, c + 1);
+  }
+  for (int64_t k = 0; k < SETS * ENTRIES_OF_SET; k++) {
+    int64_t row = entry_row(k / ENTRIES_OF_SET, k % ENTRIES_OF_SET) - first;
+    values[3][k] = row >= 0 && row < n ? (double)row : -1;
+    values[4][k] = entry_value(k / ENTRIES_OF_SET, k % ENTRIES_OF_SET);
+  }
+  for (int k = 0; k < 5; k++) {
+    PASS(env->ops->alloc(env, lengths[k], k < 3 ? env->type : WR_F64, "a test", &v[k]));
+    PASS(env->ops->upload(env, &v[k], values[k]));
+  }
+  for (int c = 0; c < SETS; c++) sums[c] = sums[WR_MAX_COLUMNS + c] = BEFORE;
+  PASS(env->ops->alloc(env, 2 * WR_MAX_COLUMNS, WR_F64, "sums", &v[5]));
+  PASS(env->ops->upload(env, &v[5], sums));
+  wr_epilogue_many e = {.columns = SETS, .y = &v[0], .ldy = ld, .x = &v[1], .ldx = ld, .scale = &v[2],
+                        .room = ENTRIES_OF_SET, .rows = &v[3], .values = &v[4], .times = TIMES, .plus = PLUS,
+                        .sums = &v[5]};
+  PASS(env->ops->epilogue_many(env, &e));
+  PASS(env->ops->download(env, &v[5], sums));
+  for (int c = 0; c < SETS; c++) of[c] = sums[WR_MAX_COLUMNS + c], of[SETS + c] = sums[c];
+  PASS(env->ops->fill(env, &v[0], 0));
+  PASS(env->ops->start_column(env, &e, 1));
+  PASS(env->ops->download(env, &v[5], sums));
+  of[2 * SETS] = sums[WR_MAX_COLUMNS + 1];
+  e.x = NULL;
+  PASS(env->ops->epilogue_many(env, &e));
+  PASS(env->ops->download(env, &v[5], sums));
+  of[2 * SETS + 1] = sums[0];
+  return WR_OK;
+}
+
+static void sum_sets_of_part(wr_comm *comm, void *context) {
+  scene *s = context;
+  wr_vec v[6] = {{0}};
+  wr_env env = {.type = s->type, .threads = 2, .comm = comm};
+  s->status[comm->rank] = wr_env_open(&env);
+  if (s->status[comm->rank] == WR_OK) s->status[comm->rank] = sum_sets(comm, s, &env, v);
+  for (int k = 0; k < 6; k++)
+    if (v[k].id) env.ops->release(&env, &v[k]);
+  wr_env_close(&env);
+}
+
+static void test_sets(void) {
+  double wanted[2 * SETS + 2] = {0};
+  CASE("sums of teleport sets");
+  for (int64_t i = 0; i < N; i++)
+    for (int64_t c = 0; c < SETS; c++) {
+      double y = x_at(i, c) + (TIMES * BEFORE + PLUS) * jump_of(i, c);
+      wanted[SETS + c] += fabs(y - x_at(i, c + 1));
+      if (scale_of(i) != 0) continue;
+      wanted[c] += y;
+      if (c == 1) wanted[2 * SETS] += PLUS * jump_of(i, c);
+    }
+  wanted[2 * SETS + 1] = wanted[SETS];
+  CHECK(wanted[2 * SETS] > 0);
+  for (int type = WR_F32; type <= WR_F64; type++)
+    for (int size = 1; size <= 7; size += 3) {
+      scene s = {.type = (wr_type)type};
+      in_parts(size, sum_sets_of_part, &s);
+      for (int r = 0; r < size; r++) {
+        CHECK(s.status[r] == WR_OK);
+        for (int k = 0; k < 2 * SETS + 2; k++)
+          CHECKF(s.sums[r][k] == wanted[k], "part %d of %d: sum %d is %g, not %g", r, size, k, s.sums[r][k], wanted[k]);
+      }
+    }
+}
+
 typedef enum kind { GENERAL, SYMMETRIC, POSITIVE } kind;
 
 /* Of a chain of N rows, 2 on the diagonal and -1 beside it; one element changed. */
@@ -671,6 +764,7 @@ int main(void) {
   test_columns();
   test_multiply();
   test_columns_at_once();
+  test_sets();
   test_symmetry();
   test_transpose();
   test_assemble();
