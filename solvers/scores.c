@@ -9,6 +9,7 @@
 #include "config/argument.h"
 #include "config/elements.h"
 #include "config/memory.h"
+#include "spmv/parts/halo.h"
 
 /* Nodes of a block: the sums of blocks are added in order, whatever the number of threads. */
 enum { BLOCK = 1 << 14 };
@@ -36,6 +37,20 @@ static inline void add_sum(sum *s, sum other) {
   add(s, other.low);
 }
 
+/* sums[count] := those of all parts, added by rank. */
+static wr_status join_sums(wr_comm *comm, sum *sums, int count) {
+  wr_status status;
+  sum *all = NULL;
+  if (comm == NULL) return WR_OK;
+  TRY(wr_comm_agree(comm, wr_alloc(&all, (int64_t)comm->size * count, sizeof *all, "sums of parts")));
+  TRY(comm->ops->gather(comm, "sums of scores", sums, count * (int64_t)sizeof *sums, all));
+  memcpy(sums, all, (size_t)count * sizeof *sums);
+  for (int64_t k = count; k < (int64_t)comm->size * count; k++) add_sum(&sums[k % count], all[k]);
+done:
+  wr_free(all);
+  return status;
+}
+
 /* Where rank flows: the flow of a graph, with its weights or as a pattern. */
 typedef struct flow {
   const wr_csr *links;        /* row i: the nodes that link to i                               */
@@ -49,11 +64,12 @@ static inline double out_weight(const flow *f, int64_t i) {
 
 static inline const double *weights(const flow *f) { return f->degree ? NULL : f->links->val; }
 
-static double teleport_of(const wr_graph *g, int64_t i) { return g->teleport ? g->teleport[i] : 1 / (double)g->n; }
+static double teleport_of(const wr_graph *g, int64_t i) { return g->teleport ? g->teleport[i] : 1 / (double)g->n_all; }
 
-/* x[n] := what each node gives to a link of weight 1: for weights, which are stored divided by the out-weight, its score. */
+/* x[columns of the flow] := what each node gives to a link of weight 1: for weights, which are stored divided by the
+ * out-weight, its score. */
 static void make_shares(const flow *f, const double *scores, double *x) {
-  int64_t n = f->graph->n;
+  int64_t n = f->links->ncols;
   int weighted = weights(f) != NULL;
 #pragma omp parallel for schedule(static) if (n > BLOCK)
   for (int64_t i = 0; i < n; i++) {
@@ -122,13 +138,14 @@ static wr_status check_arguments(const wr_graph *graph, double damping, const do
   return WR_OK;
 }
 
-static wr_status check_scores(const double *scores, int64_t n) {
-  int64_t bad = n;
+static wr_status check_scores(const wr_graph *graph, const double *scores) {
+  int64_t n = graph->n, bad = n;
 #pragma omp parallel for reduction(min : bad) schedule(static) if (n > BLOCK)
   for (int64_t i = 0; i < n; i++)
     if (!(scores[i] >= 0 && isfinite(scores[i])) && i < bad) bad = i;
   if (bad == n) return WR_OK;
-  return wr_fail(WR_EINPUT, "score %lld is %g; scores are finite and not negative", (long long)bad + 1, scores[bad]);
+  return wr_fail(WR_EINPUT, "score %lld is %g; scores are finite and not negative",
+                 (long long)wr_csr_row_number(graph->links, bad) + 1, scores[bad]);
 }
 
 /* q of the node that has the largest. */
@@ -139,38 +156,48 @@ static double residual_at(const flow *f, double damping, double jump, const doub
 
 wr_status wr_scores_certify(const wr_graph *graph, double damping, const double *scores, wr_score_bound *found) {
   wr_status status;
-  double *x = NULL;
+  double *x = NULL, *all = NULL;
   block_facts *facts = NULL;
   WR_NEED_OK(check_arguments(graph, damping, scores, __func__));
   WR_NEED(found);
   int64_t n = graph->n, count = blocks_of(n);
+  wr_comm *comm = graph->comm;
   flow f = {.links = graph->flow, .graph = graph};
-  sum scored = {0, 0}, dangling = {0, 0}, residual = {0, 0};
-  double error = 0, reached = 0, largest = -1;
-  TRY(check_scores(scores, n));
-  TRY(wr_alloc(&x, n, sizeof *x, "shares of scores"));
-  TRY(wr_alloc(&facts, count, sizeof *facts, "sums of a residual"));
+  sum of_scores[2] = {{0, 0}, {0, 0}}, residual = {0, 0}; /* of all, and of dangling nodes */
+  double largest = -1;
+  status = check_scores(graph, scores);
+  if (status == WR_OK) status = wr_alloc(&x, f.links->ncols, sizeof *x, "shares of scores");
+  if (status == WR_OK) status = wr_alloc(&facts, count, sizeof *facts, "sums of a residual");
+  TRY(wr_comm_agree(comm, status));
+  if (comm) TRY(wr_halo_extend(graph->links, scores, &all));
+  if (comm) scores = all;
   make_shares(&f, scores, x);
 #pragma omp parallel for schedule(static) if (n > BLOCK)
   for (int64_t b = 0; b < count; b++) sum_scores(&f, scores, b, &facts[b]);
-  for (int64_t b = 0; b < count; b++) add_sum(&scored, facts[b].scores), add_sum(&dangling, facts[b].dangling);
-  double jump = damping * total_of(dangling) + (1 - damping);
+  for (int64_t b = 0; b < count; b++)
+    add_sum(&of_scores[0], facts[b].scores), add_sum(&of_scores[1], facts[b].dangling);
+  TRY(join_sums(comm, of_scores, 2));
+  double jump = damping * total_of(of_scores[1]) + (1 - damping), sums[2] = {0, 0}; /* of errors, and of scores reached */
 #pragma omp parallel for schedule(dynamic) if (n > BLOCK)
   for (int64_t b = 0; b < count; b++) judge_block(&f, damping, jump, scores, x, b, &facts[b]);
-  *found = (wr_score_bound){.sum = total_of(scored)};
+  *found = (wr_score_bound){.sum = total_of(of_scores[0])};
   for (int64_t b = 0; b < count; b++) {
     add_sum(&residual, facts[b].residual);
-    error += facts[b].error, reached += facts[b].reached;
+    sums[0] += facts[b].error, sums[1] += facts[b].reached;
     if (facts[b].largest > largest) largest = facts[b].largest, found->worst = facts[b].worst;
   }
-  double least = (double)(graph->flow->nnz + 4 * n + 4) * DBL_MIN * fmax(1, found->sum);
+  TRY(join_sums(comm, &residual, 1));
+  TRY(wr_comm_sum(comm, sums, 2));
+  int64_t links = comm ? graph->links->halo->nnz_all : graph->flow->nnz;
+  double least = (double)(links + 4 * graph->n_all + 4) * DBL_MIN * fmax(1, found->sum);
   found->residual = total_of(residual);
-  found->rounding = (error + 2 * damping * reached) * 0x1p-53 + least;
+  found->rounding = (sums[0] + 2 * damping * sums[1]) * 0x1p-53 + least;
   found->bound = (found->residual + found->rounding) / (1 - damping) * (1 + 0x1p-50);
   found->worst_residual = residual_at(&f, damping, jump, scores, x, found->worst);
   if (!isfinite(found->bound) || !isfinite(found->sum)) found->residual = found->rounding = found->bound = INFINITY;
 done:
   wr_free(x);
+  wr_free(all);
   wr_free(facts);
   return status;
 }

@@ -21,7 +21,8 @@ typedef struct wr_score_bound {
 
 /* scores[n], finite and not negative; graph finished on the host; damping in [0, 1). Two scores of which one is above the other
  * by more than bound are in the order of the exact ones: their errors together are at most the L1 error. WR_EINPUT names the
- * first score, from 1, that is not as said; WR_EUSAGE, WR_ENOMEM. */
+ * first score, from 1, that is not as said; WR_EUSAGE, WR_ENOMEM. Of a part the scores are those of its nodes, and `worst` is
+ * the worst of these, numbered from 0 there; all else is of all parts. Collective then. */
 wr_status wr_scores_certify(const wr_graph *graph, double damping, const double *scores, wr_score_bound *found);
 
 /* Another definition of PageRank. */

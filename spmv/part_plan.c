@@ -25,7 +25,8 @@ struct wr_part_plan {
   int inside;          /* the piece that needs no halo; -1: none                               */
   int64_t last_above;  /* own elements of x that other pieces take are those before this one ... */
   int64_t first_below; /* ... and those from this one on                                       */
-  wr_vec all;          /* x and its halo, for the other pieces; not allocated: there is no halo */
+  int64_t width;       /* the most vectors side by side for which the following have room      */
+  wr_vec all;          /* [ncols * width] x and its halo, for the other pieces; not allocated: there is no halo */
   double *sent, *received; /* where hosts exchange, on a device: x and its halo on the host; else NULL */
   wr_peer_halo *peer;  /* where devices exchange: then there is one piece; else NULL           */
 };
@@ -100,9 +101,10 @@ static wr_status prepare_pieces(wr_part_plan *p, const wr_backend *backend, cons
 
 /* Where hosts exchange. */
 static wr_status prepare_room(wr_part_plan *p) {
+  PASS(wr_halo_make_room(p->A->halo, p->width * (int64_t)sizeof(double)));
   if (p->env->place == WR_HOST) return WR_OK;
-  PASS(wr_alloc(&p->sent, p->A->nrows, sizeof *p->sent, "x for other parts"));
-  return wr_alloc(&p->received, p->A->halo->count, sizeof *p->received, "the halo");
+  PASS(wr_alloc(&p->sent, p->A->nrows * p->width, sizeof *p->sent, "x for other parts"));
+  return wr_alloc(&p->received, p->A->halo->count * p->width, sizeof *p->received, "the halo");
 }
 
 /* What is decided by the bytes of a multiply must be the same in all parts. Vectors that were allocated before have no room for
@@ -112,10 +114,12 @@ static wr_status prepare(wr_part_plan *p, const wr_backend *backend, const void 
   wr_env *env = p->env;
   const wr_halo *halo = p->A->halo;
   PASS(wr_part_ops_connect(env, &peers));
+  if (peers) p->alone.need_columns = 0;
+  p->width = p->alone.need_columns > 0 ? WR_MAX_COLUMNS : 1;
   wr_status status = peers ? add_piece(p, 0, p->A->nrows, 0) : cut(p);
   if (status == WR_OK) status = prepare_pieces(p, backend, knobs, info);
   if (status == WR_OK && halo->count > 0)
-    status = env->ops->alloc(env, p->A->ncols, env->type, "x and its halo", &p->all);
+    status = env->ops->alloc(env, p->A->ncols * p->width, env->type, "x and its halo", &p->all);
   if (status == WR_OK && !peers) status = prepare_room(p);
   PASS(wr_comm_agree(env->comm, status));
   PASS(wr_comm_max(env->comm, &info->apply_bytes, 1));
@@ -166,49 +170,65 @@ static wr_vec window(const wr_vec *v, int64_t first, int64_t count) {
 
 /* ---- by hosts ---- */
 
-/* Elements [first, end) of x, as part of `all`. */
-static wr_status copy(wr_part_plan *p, const wr_vec *x, int64_t first, int64_t end) {
+/* A multiply of one vector, or of several whose elements of a row lie side by side. */
+typedef struct product {
+  const wr_apply *one; /* NULL: there are several */
+  const wr_apply_many *many;
+  const wr_vec *x;
+  int64_t ld; /* elements of a row of x */
+  wr_vec all; /* x and its halo, or x if there is none */
+} product;
+
+/* Rows [first, end) of x, as part of `all`. */
+static wr_status copy(const wr_part_plan *p, const product *m, int64_t first, int64_t end) {
   if (first >= end) return WR_OK;
-  wr_vec from = window(x, first, end - first), to = window(&p->all, first, end - first);
+  wr_vec from = window(m->x, first * m->ld, (end - first) * m->ld);
+  wr_vec to = window(&m->all, first * m->ld, (end - first) * m->ld);
   return p->env->ops->fused(p->env, &(wr_fused){.in = {&from}, .out = {&to}, .c = {{{.factor = 1}}}});
 }
 
-static wr_status send(wr_part_plan *p, const wr_vec *x) {
+static wr_status send(wr_part_plan *p, const product *m) {
   wr_env *env = p->env;
-  int64_t size = wr_type_bytes(env->type);
+  int64_t size = m->ld * wr_type_bytes(env->type);
   if (env->place == WR_HOST) {
     char *into = p->all.data;
-    return wr_halo_begin(p->A->halo, x->data, size, into ? into + p->A->nrows * size : into);
+    return wr_halo_begin(p->A->halo, m->x->data, size, into ? into + p->A->nrows * size : into);
   }
-  PASS(env->ops->download(env, x, p->sent));
-  return wr_halo_begin(p->A->halo, p->sent, sizeof *p->sent, p->received);
+  PASS(env->ops->download(env, m->x, p->sent));
+  return wr_halo_begin(p->A->halo, p->sent, m->ld * (int64_t)sizeof *p->sent, p->received);
 }
 
-static wr_status receive(wr_part_plan *p) {
+static wr_status receive(wr_part_plan *p, const product *m) {
   wr_env *env = p->env;
   wr_halo *halo = p->A->halo;
   PASS(wr_halo_end(halo));
   p->all.writes++;
   if (env->place == WR_HOST || halo->count == 0) return WR_OK;
-  wr_vec to = window(&p->all, p->A->nrows, halo->count);
+  wr_vec to = window(&p->all, p->A->nrows * m->ld, halo->count * m->ld);
   return env->ops->upload(env, &to, p->received);
 }
 
-static wr_status multiply(const piece *part, const wr_vec *x, const wr_apply *request) {
-  wr_vec y = window(request->y, part->first, part->rows.nrows);
-  return wr_plan_apply(part->plan, &(wr_apply){.alpha = request->alpha, .beta = request->beta, .x = x, .y = &y});
+static wr_status multiply(const piece *part, const wr_vec *x, const product *m) {
+  if (m->one) {
+    wr_vec y = window(m->one->y, part->first, part->rows.nrows);
+    return wr_plan_apply(part->plan, &(wr_apply){.alpha = m->one->alpha, .beta = m->one->beta, .x = x, .y = &y});
+  }
+  wr_apply_many request = *m->many;
+  wr_vec y = window(request.y, part->first * request.ldy, part->rows.nrows * request.ldy);
+  request.x = x, request.y = &y, request.ranks = NULL, request.sums = NULL;
+  return wr_plan_apply_many(part->plan, &request);
 }
 
-static wr_status apply_by_hosts(wr_part_plan *p, const wr_apply *request) {
-  const wr_vec *x = request->x, *all = p->all.id ? &p->all : x;
+static wr_status apply_by_hosts(wr_part_plan *p, product *m) {
   int64_t middle = p->last_above > p->first_below ? p->A->nrows : p->last_above; /* one copy if both overlap */
-  PASS(send(p, x));
-  if (p->inside >= 0) PASS(multiply(&p->pieces[p->inside], x, request));
-  if (p->all.id) PASS(copy(p, x, 0, middle));
-  if (p->all.id && middle < p->A->nrows) PASS(copy(p, x, p->first_below, p->A->nrows));
-  PASS(receive(p));
+  m->all = p->all.id ? window(&p->all, 0, p->A->ncols * m->ld) : *m->x;
+  PASS(send(p, m));
+  if (p->inside >= 0) PASS(multiply(&p->pieces[p->inside], m->x, m));
+  if (p->all.id) PASS(copy(p, m, 0, middle));
+  if (p->all.id && middle < p->A->nrows) PASS(copy(p, m, p->first_below, p->A->nrows));
+  PASS(receive(p, m));
   for (int k = 0; k < p->count; k++)
-    if (k != p->inside) PASS(multiply(&p->pieces[k], all, request));
+    if (k != p->inside) PASS(multiply(&p->pieces[k], &m->all, m));
   return WR_OK;
 }
 
@@ -235,5 +255,13 @@ static wr_status apply_by_devices(wr_part_plan *p, const wr_apply *request) {
 }
 
 wr_status wr_part_plan_apply(wr_part_plan *p, const wr_apply *request) {
-  return p->peer ? apply_by_devices(p, request) : apply_by_hosts(p, request);
+  if (p->peer) return apply_by_devices(p, request);
+  return apply_by_hosts(p, &(product){.one = request, .x = request->x, .ld = 1});
+}
+
+wr_status wr_part_plan_apply_many(wr_part_plan *p, const wr_apply_many *request) {
+  if (request->ldx > p->width)
+    return wr_fail(WR_EUSAGE, "x has rows of %lld elements; in parts they have at most %lld", (long long)request->ldx,
+                   (long long)p->width);
+  return apply_by_hosts(p, &(product){.many = request, .x = request->x, .ld = request->ldx});
 }

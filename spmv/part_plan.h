@@ -29,4 +29,8 @@ int wr_part_plan_finishes(const wr_part_plan *plan);
 /* y = alpha*A*x + beta*y. Collective. The request has no y_next, and no epilogue that an apply does not do. */
 wr_status wr_part_plan_apply(wr_part_plan *plan, const wr_apply *request);
 
+/* Where hosts exchange: the same for several vectors at once, without what follows the multiply; each other part gets one
+ * message for all of them. WR_EUSAGE: ldx is above WR_MAX_COLUMNS. */
+wr_status wr_part_plan_apply_many(wr_part_plan *plan, const wr_apply_many *request);
+
 #endif

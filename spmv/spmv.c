@@ -156,16 +156,16 @@ static void unprepare(wr_plan *plan) {
 static wr_status prepare_vectors(wr_plan *plan) {
   wr_env *env = plan->env;
   int64_t size = wr_type_bytes(env->type);
-  if (plan->parts) return WR_OK; /* its pieces have their own */
-  if (env->need_beta && !(plan->backend->caps & WR_CAP_BETA)) {
+  plan->columns = env->need_columns;
+  if (plan->parts && !plan->info.peers) return WR_OK; /* its pieces have their own */
+  if (env->need_beta && plan->parts == NULL && !(plan->backend->caps & WR_CAP_BETA)) {
     PASS(env->ops->alloc(env, plan->nrows, env->type, "a separate product", &plan->product));
     plan->info.extra_bytes += plan->nrows * size;
   }
-  plan->columns = env->need_columns;
-  if (env->need_columns == 0 || plan->backend->apply_many) return WR_OK;
-  PASS(env->ops->alloc(env, plan->ncols, env->type, "a column of X", &plan->column_x));
+  if (env->need_columns == 0 || (plan->backend->apply_many && plan->parts == NULL)) return WR_OK;
+  PASS(env->ops->alloc(env, plan->x_length, env->type, "a column of X", &plan->column_x));
   PASS(env->ops->alloc(env, plan->nrows, env->type, "a column of Y", &plan->column_y));
-  plan->info.extra_bytes += (plan->ncols + plan->nrows) * size;
+  plan->info.extra_bytes += (plan->x_length + plan->nrows) * size;
   return WR_OK;
 }
 
@@ -431,14 +431,14 @@ static wr_status check_many(const wr_plan *plan, const wr_apply_many *r) {
   if (r->columns < 1 || r->columns > plan->columns)
     return wr_fail(WR_EUSAGE, "%d columns; the plan was prepared for %d (need_columns)", r->columns, plan->columns);
   if (!r->x || !r->y) return wr_fail(WR_EUSAGE, "x and y are needed");
-  PASS(check_columns(plan, r->x, plan->ncols, r->ldx, r->columns, "x"));
+  PASS(check_columns(plan, r->x, plan->x_length, r->ldx, r->columns, "x"));
   PASS(check_columns(plan, r->y, plan->nrows, r->ldy, r->columns, "y"));
   if (is_same(r->x, r->y)) return wr_fail(WR_EUSAGE, "x and y must be distinct vectors");
-  if (r->beta != 0 && !plan->backend->apply_many && !(plan->backend->caps & WR_CAP_BETA) && !plan->product.id)
+  if (r->beta != 0 && !plan->backend->apply_many && !(plan->backend->caps & WR_CAP_BETA) && !plan->product.id &&
+      !plan->parts)
     return wr_fail(WR_EUSAGE, "beta != 0 needs need_beta in the plan's environment");
   PASS(check_what_follows(plan, r));
   if (plan->env->resident) return wr_fail(WR_EUNAVAILABLE, "not possible in a resident loop");
-  if (plan->parts) return wr_fail(WR_EUNAVAILABLE, "several vectors at once are not multiplied in parts");
   return WR_OK;
 }
 
@@ -463,7 +463,9 @@ wr_status wr_plan_apply_many(wr_plan *plan, const wr_apply_many *request) {
   PASS(time_begin(plan));
   wr_env *env = plan->env;
   env->many_done = 0;
-  PASS(plan->backend->apply_many ? plan->backend->apply_many(plan->state, env, request) : run_columns(plan, request));
+  PASS(plan->column_x.id ? run_columns(plan, request)
+       : plan->parts     ? wr_part_plan_apply_many(plan->parts, request)
+                         : plan->backend->apply_many(plan->state, env, request));
   if (request->ranks && !env->many_done) PASS(env->ops->epilogue_many(env, request->ranks));
   if (request->sums && !env->many_done) PASS(env->ops->fused_many(env, request->sums));
   return time_end(plan);

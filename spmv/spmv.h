@@ -145,10 +145,10 @@ wr_status wr_plan_apply(wr_plan *plan, const wr_apply *request);
 
 /* Several vectors at once (wr_apply_many), asynchronous on a device: each column of Y as by wr_plan_apply of that column of X,
  * within the same error bound, but not always with the same bits. env->need_columns must have been at least request->columns
- * when the plan was prepared. The effect of an earlier y_next ends. Where the backend has no apply_many, each column takes a
- * copy of a column of X, an apply, and a copy to Y (before that one from Y if beta is not 0), through two vectors of the plan;
- * so k columns take no less time than k applies. WR_EUSAGE, and nothing is computed, if a vector or number does not fit.
- * WR_EUNAVAILABLE while a resident loop is recorded. */
+ * when the plan was prepared. The effect of an earlier y_next ends. Where the backend has no apply_many, or devices exchange
+ * the halo of a part, each column takes a copy of a column of X, an apply, and a copy to Y (before that one from Y if beta is
+ * not 0), through two vectors of the plan; so k columns take no less time than k applies. WR_EUSAGE, and nothing is computed,
+ * if a vector or number does not fit. WR_EUNAVAILABLE while a resident loop is recorded. */
 wr_status wr_plan_apply_many(wr_plan *plan, const wr_apply_many *request);
 
 /* Bytes that one such call moves with beta 0: the format once, and X and Y once; or, column by column, as many as `columns`

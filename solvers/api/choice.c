@@ -130,16 +130,14 @@ static wr_status prepare_in_parts(wr_comm *comm, wr_csr *A, wr_env *env, const w
   wr_status status;
   wr_expected expected[WR_MOST_CANDIDATES];
   double times[WR_MOST_CANDIDATES];
-  wr_error failed = {0}; /* of the first backend that cannot */
   int count = 0;
+  wr_error last = {WR_EUNAVAILABLE, "no backend of -k auto multiplies with all parts"};
   TRY(wr_comm_agree(comm, wr_plans_expect(A, env, use->calibration, expected, &count, &chosen->warning)));
   TRY(expect_in_parts(comm, expected, count, use->multiplies, times));
   for (;;) {
     int best = least_of(times, count), second;
     double total = times[best];
-    if (!isfinite(total))
-      TRY(failed.status != WR_OK ? wr_error_raise(&failed)
-                                 : wr_fail(WR_EUNAVAILABLE, "no backend of -k auto multiplies with all parts"));
+    if (!isfinite(total)) TRY(wr_error_raise(&last));
     times[best] = INFINITY, second = least_of(times, count);
     status = wr_comm_agree(comm, wr_plan_create(expected[best].backend, NULL, A, env, plan));
     if (status == WR_OK) status = wr_comm_agree(comm, wr_plan_prepare(*plan));
@@ -156,10 +154,10 @@ static wr_status prepare_in_parts(wr_comm *comm, wr_csr *A, wr_env *env, const w
                chosen->backend->name, 1e3 * total, use->multiplies);
       break;
     }
+    (void)wr_error_keep(&last, status);
     wr_plan_destroy(*plan);
     *plan = NULL;
     if (status != WR_EUNAVAILABLE && status != WR_ENOMEM) goto done;
-    if (failed.status == WR_OK) (void)wr_error_keep(&failed, status);
   }
 done:
   wr_csr_device_free(A->device); /* the plan's pieces have their own */
@@ -171,7 +169,7 @@ wr_status wr_choice_prepare(wr_choice *choice, wr_csr *A, wr_env *env, const wr_
                             wr_chosen *chosen) {
   *chosen = (wr_chosen){.backend = NULL};
   if (!choice->automatic) {
-    PASS(wr_choice_plan(choice, A, env, plan));
+    PASS(wr_comm_agree(wr_csr_comm(A), wr_choice_plan(choice, A, env, plan)));
     return wr_plan_prepare(*plan);
   }
   char calibration[WR_USER_CACHE_ROOM];

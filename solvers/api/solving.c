@@ -178,7 +178,9 @@ static void find_why_alone(wr_solving *r) {
   char *why = r->why_alone;
   size_t size = sizeof r->why_alone;
   why[0] = '\0';
-  if (wr_plan_backend(r->plan)->apply_many == NULL || r->env->need_columns < 2)
+  if (wr_plan_get_info(r->plan)->peers)
+    snprintf(why, size, "GPUs that exchange with each other multiply one vector at a time");
+  else if (wr_plan_backend(r->plan)->apply_many == NULL || r->env->need_columns < 2)
     snprintf(why, size, "%s multiplies one vector at a time", backend);
   else if (s->method != &wr_method_cg && s->method != &wr_method_bicgstab)
     snprintf(why, size, "%s iterates one at a time", wr_method_name(s->method));
@@ -243,7 +245,7 @@ wr_status wr_solving_side(wr_solving *r, const wr_sides *sides, int64_t side, co
   }
   *moved += r->share;
   PASS(sides->set(sides->of, side));
-  PASS(wr_solving_renew(r));
+  PASS(wr_comm_agree(r->system->comm, wr_solving_renew(r)));
   wr_lockstep_column *column = &r->together[side - r->first_side];
   if (column->d.id == 0) return WR_OK;
   r->method.begun = (wr_bicgstab_begun){column->d, column->iterations, column->multiplies};

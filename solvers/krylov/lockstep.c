@@ -5,6 +5,7 @@
 
 #include "config/memory.h"
 #include "solvers/krylov/method.h"
+#include "spmv/parts/comm.h"
 #include "spmv/steps/bicgstab_steps.h"
 #include "spmv/steps/cg_steps.h"
 #include "spmv/steps/steps.h"
@@ -43,24 +44,29 @@ static int width_for(int columns) {
   return ld;
 }
 
-wr_status wr_lockstep_open(wr_bicgstab *s, int count, const wr_lockstep_options *options, wr_lockstep **out) {
-  wr_status status;
-  wr_lockstep *l = NULL;
-  *out = NULL;
-  TRY(wr_alloc_zeroed(&l, 1, sizeof *l, "several right-hand sides"));
+static wr_status allocate(wr_bicgstab *s, int count, const wr_lockstep_options *options, wr_lockstep **out) {
+  wr_lockstep *l;
+  PASS(wr_alloc_zeroed(out, 1, sizeof *l, "several right-hand sides"));
+  l = *out;
   l->s = s, l->o = *options, l->count = count, l->ld = width_for(count);
   l->inverse = wr_precond_inverse(s->precond), l->is_cg = s->method == &wr_method_cg;
   l->factors = l->inverse ? NULL : s->precond, l->weight = s->weight.id ? &s->weight : NULL;
   l->every = options->solve->check_every ? options->solve->check_every : s->env->place == WR_CUDA ? DEVICE_EVERY : 1;
-  TRY(s->env->ops->alloc(s->env, WR_MAX_COLUMNS * STRIDE, WR_F64, "scalars", &l->bank));
+  PASS(s->env->ops->alloc(s->env, WR_MAX_COLUMNS * STRIDE, WR_F64, "scalars", &l->bank));
   for (int k = 0; k < ARRAYS; k++)
     if (is_used(l, k))
-      TRY(s->env->ops->alloc(s->env, s->system->n * l->ld, s->env->type, "several right-hand sides", &l->v[k]));
+      PASS(s->env->ops->alloc(s->env, s->system->n * l->ld, s->env->type, "several right-hand sides", &l->v[k]));
   for (int k = 0; k < 2 && l->factors; k++)
-    TRY(s->env->ops->alloc(s->env, s->system->n, s->env->type, "a right-hand side", k ? &l->inverse_one : &l->one));
-  *out = l, l = NULL;
-done:
-  wr_lockstep_close(l);
+    PASS(s->env->ops->alloc(s->env, s->system->n, s->env->type, "a right-hand side", k ? &l->inverse_one : &l->one));
+  return WR_OK;
+}
+
+wr_status wr_lockstep_open(wr_bicgstab *s, int count, const wr_lockstep_options *options, wr_lockstep **out) {
+  *out = NULL;
+  wr_status status = wr_comm_agree(s->system->comm, allocate(s, count, options, out));
+  if (status == WR_OK) return WR_OK;
+  wr_lockstep_close(*out);
+  *out = NULL;
   return status;
 }
 
@@ -338,6 +344,15 @@ static wr_status narrow(wr_lockstep *l) {
   return WR_OK;
 }
 
+/* What follows a check at which a column has ended. */
+static wr_status end_columns(wr_lockstep *l, const wr_lockstep_end *ends) {
+  PASS(complete(l));
+  for (int c = 0; c < l->used; c++)
+    if (ends[c] != WR_LOCKSTEP_GOING) PASS(end_column(l, c, ends[c]));
+  PASS(narrow(l));
+  return l->s->env->ops->upload(l->s->env, &l->bank, l->scalars);
+}
+
 /* Ends the columns that are done, or all of them, and tells the monitor how far they are. *left: columns that go on. */
 static wr_status check(wr_lockstep *l, const wr_monitor *monitor, int *left) {
   wr_lockstep_end ends[WR_MAX_COLUMNS] = {0};
@@ -358,12 +373,7 @@ static wr_status check(wr_lockstep *l, const wr_monitor *monitor, int *left) {
     ended += ends[c] != WR_LOCKSTEP_GOING, *left += ends[c] == WR_LOCKSTEP_GOING;
   }
   wr_monitor_show(monitor, iterations, worst, target);
-  if (ended == 0) return WR_OK;
-  PASS(complete(l));
-  for (int c = 0; c < l->used; c++)
-    if (ends[c] != WR_LOCKSTEP_GOING) PASS(end_column(l, c, ends[c]));
-  PASS(narrow(l));
-  return l->s->env->ops->upload(l->s->env, &l->bank, l->scalars);
+  return ended == 0 ? WR_OK : wr_comm_agree(l->s->system->comm, end_columns(l, ends));
 }
 
 wr_status wr_lockstep_run(wr_lockstep *l, const wr_monitor *monitor) {

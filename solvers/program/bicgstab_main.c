@@ -130,20 +130,17 @@ static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids
   p->settings = s, p->sides = 1;
   wr_vector_need rows = {.n = wr_csr_all_rows(A), .whose = "the matrix's rows", .ids = ids, .columns = &p->sides};
   if (s->rhs) TRY(wr_comm_agree(wr_csr_comm(A), wr_vector_read(s->rhs, &rows, &b)));
-  if (A->halo && p->sides > 1)
-    TRY(wr_fail(WR_EUNAVAILABLE, "%s: several processes solve for one right-hand side, not for %lld", s->rhs,
-                (long long)p->sides));
-  wr_halo_take_own(A, b);
+  TRY(wr_halo_take_own(A, p->sides, &b));
   TRY(wr_comm_agree(wr_csr_comm(A), check_empty_rows(s, A, p, b, facts->source)));
   wr_vector_need unknowns = {.n = A->halo ? wr_csr_all_rows(A) : A->ncols, .whose = "the matrix's columns", .ids = ids};
   if (p->sides > 1) unknowns.columns = &p->guesses;
   if (s->guess) TRY(wr_comm_agree(wr_csr_comm(A), wr_vector_read(s->guess, &unknowns, &guess)));
-  wr_halo_take_own(A, guess);
+  TRY(wr_halo_take_own(A, p->sides > 1 ? p->guesses : 1, &guess));
   if (p->sides > 1) {
     TRY(check_sides(s, p));
     p->b = b, p->x = guess;
     b = guess = NULL;
-    TRY(copy_side(p, A->nrows, 0, &b, &guess));
+    TRY(wr_comm_agree(wr_csr_comm(A), copy_side(p, A->nrows, 0, &b, &guess)));
   }
   const wr_solving_options options = options_of(s);
   status = wr_solving_begin(&options, A, b, guess, s->rhs_random, s->rhs_seed, watch, &p->system);
@@ -159,9 +156,10 @@ static int64_t sides(const void *of) { return ((const problem *)of)->sides; }
 static wr_status set_side(void *of, int64_t side) {
   problem *p = of;
   double *b = NULL, *guess = NULL;
-  wr_status status = copy_side(p, p->system.n, side, &b, &guess);
+  wr_status status = wr_comm_agree(p->system.comm, copy_side(p, p->system.n, side, &b, &guess));
   if (status == WR_OK) return wr_system_set_rhs(&p->system, b, guess, p->settings->atol);
   wr_free(b);
+  wr_free(guess);
   return status;
 }
 
@@ -235,7 +233,7 @@ static wr_status check(void *of, const wr_settings *s, const wr_ids *ids, wr_cer
   double *x = NULL, unit = wr_type_unit((wr_type)s->precision);
   wr_residual found;
   TRY(wr_comm_agree(comm, wr_vector_read(s->check, &need, &x)));
-  wr_halo_take_own(system->A, x);
+  TRY(wr_halo_take_own(system->A, 1, &x));
   TRY(wr_residual_find(system, x, NULL, &found));
   double norm_b = system->norm_b > 0 ? system->norm_b : 1, most = found.norm + found.error;
   *c = (wr_certificate){.x = s->check,

@@ -273,14 +273,16 @@ static void take_worst(wr_run *run) {
   run->result = run->sides[worst].result, run->verdict = run->sides[worst].verdict;
 }
 
-/* Solves the right-hand side `side`. seconds: of it, and of its share of what was done for several at once. */
-static wr_status solve_side(wr_comparison *c, void *solve, wr_env *env, const wr_monitor *monitor, int64_t side,
-                            wr_result *result, double *seconds) {
-  double moved = 0, begin = wr_clock();
+/* Solves the right-hand side `side`, and adds the seconds in exchanges with other parts to run->waited. seconds: of it, and of
+ * its share of what was done for several at once. */
+static wr_status solve_side(wr_comparison *c, wr_run *run, void *solve, wr_env *env, const wr_monitor *monitor,
+                            int64_t side, wr_result *result, double *seconds) {
+  double moved = 0, begin = wr_clock(), waited = c->comm ? c->comm->waited : 0;
   if (count_sides(c) > 1) PASS(c->program->take_side(c->problem, solve, side, monitor, &moved));
   PASS(c->program->run(solve, monitor, result));
   PASS(env->ops->wait(env));
   *seconds = wr_clock() - begin + moved;
+  if (c->comm) run->waited += c->comm->waited - waited;
   return WR_OK;
 }
 
@@ -294,15 +296,16 @@ static wr_status solve_others(wr_comparison *c, int index, void *solve, wr_env *
   wr_phase after = env->place == WR_CUDA ? WR_PHASE_DOWNLOAD : WR_PHASE_TRANSFORM;
   wr_verified level = run->verdict.level;
   double *all = NULL;
-  TRY(wr_alloc(&all, n * count, sizeof *all, c->program->values));
-  TRY(wr_alloc_zeroed(&run->sides, count, sizeof *run->sides, "results of right-hand sides"));
+  status = wr_alloc(&all, n * count, sizeof *all, c->program->values);
+  if (status == WR_OK) status = wr_alloc_zeroed(&run->sides, count, sizeof *run->sides, "results of right-hand sides");
+  TRY(wr_comm_agree(c->comm, status));
   memcpy(all, *x, (size_t)n * sizeof *all);
   run->side_count = count;
   run->sides[0] = (wr_run_side){run->result, run->verdict, first_seconds};
   for (int64_t k = 1; k < count; k++) {
     wr_run_side *side = &run->sides[k];
     wr_ledger_enter(&run->ledger, WR_PHASE_SOLVE);
-    TRY(solve_side(c, solve, env, monitor, k, &side->result, &side->seconds));
+    TRY(solve_side(c, run, solve, env, monitor, k, &side->result, &side->seconds));
     wr_ledger_enter(&run->ledger, after);
     TRY(c->program->answer(solve, all + k * n));
     wr_ledger_enter(&run->ledger, WR_PHASE_VERIFY);
@@ -433,16 +436,15 @@ static wr_status solve_and_check(wr_comparison *c, int index, run_plans *plans, 
   (void)omp_pause_resource_all(omp_pause_soft); /* its threads would spin for milliseconds and slow down the solve */
   wr_ledger_enter(ledger, WR_PHASE_SOLVE);
   TRY(wr_plan_time_start(plan));
-  double seconds, waited = c->comm ? c->comm->waited : 0;
+  double seconds;
   wr_head_start_begin(&observed.head, c->program->matrix(c->problem), env->type, c->opening, wr_clock());
-  TRY(solve_side(c, solve, env, &monitor, 0, &run->result, &seconds));
+  TRY(solve_side(c, run, solve, env, &monitor, 0, &run->result, &seconds));
   int over = *c->interrupted || (c->deadline > 0 && wr_clock() >= c->deadline);
   if (observed.moves && !over && run->result.outcome == WR_TIME_LIMIT) {
     TRY(leave(c, solve, run, seconds));
     goto done;
   }
   if (run->moved.backend) join_parts(run);
-  if (c->comm) run->waited = c->comm->waited - waited;
   TRY(wr_plan_time_collect(plan));
   run->ran = 1;
   wr_progress_end(&observed.progress);
@@ -479,10 +481,12 @@ static wr_status solve_sets(wr_comparison *c, int index, wr_plan *plan, wr_env *
   wr_progress progress;
   wr_progress_begin(&progress, stderr);
   wr_monitor monitor = {.preparing = c->settings->quiet ? NULL : wr_progress_prepare, .context = &progress,
-                        .interrupted = c->interrupted, .deadline = c->deadline};
+                        .interrupted = c->interrupted, .deadline = c->deadline, .comm = c->comm};
+  double waited = c->comm ? c->comm->waited : 0;
   wr_ledger_enter(&run->ledger, WR_PHASE_SOLVE);
   TRY(wr_plan_time_start(plan));
   TRY(c->program->run_sets(c->problem, c->settings, plan, env, &monitor, run));
+  if (c->comm) run->waited = c->comm->waited - waited;
   TRY(wr_plan_time_collect(plan));
   run->ran = 1;
   TRY(take_times(run, plan));

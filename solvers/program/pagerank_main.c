@@ -69,8 +69,7 @@ static wr_plan_use use_of(const wr_settings *s, const void *of) {
 /* *v := the numbers of the file for A's rows; every process reads the file, and keeps those of its own. */
 static wr_status read_numbers(const char *path, const wr_vector_need *need, const wr_csr *A, double **v) {
   PASS(wr_comm_agree(wr_csr_comm(A), wr_vector_read(path, need, v)));
-  wr_halo_take_own(A, *v);
-  return WR_OK;
+  return wr_halo_take_own(A, 1, v);
 }
 
 static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids, const wr_watch *watch,
@@ -80,7 +79,7 @@ static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids
   double *teleport = NULL, *start = NULL;
   (void)watch, (void)facts;
   jumps.subset = 1;
-  if (s->seeds) TRY(wr_sets_open(s, &jumps, &((task *)of)->sets));
+  if (s->seeds) TRY(wr_comm_agree(wr_csr_comm(A), wr_sets_open(s, &jumps, &((task *)of)->sets)));
   if (s->personalize) TRY(read_numbers(s->personalize, &jumps, A, &teleport));
   if (s->guess) TRY(read_numbers(s->guess, &scores, A, &start));
   status = wr_graph_begin(A, A->halo != NULL || s->edges == WR_EDGES_IN, teleport, start, of);

@@ -92,8 +92,7 @@ static wr_status check_parts(job *j) {
   const struct {
     const char *name;
     int given;
-  } others[] = {{"save-binary", s->save_binary != NULL}, {"seeds", s->seeds != NULL},
-                {"tune-cache", s->tune_cache != NULL}};
+  } others[] = {{"save-binary", s->save_binary != NULL}, {"tune-cache", s->tune_cache != NULL}};
   if (j->comm == NULL && s->partition)
     return wr_fail(WR_EUSAGE, "--partition is for several processes: start them by mpirun -n N, or on GPUs with -g N");
   if (j->comm == NULL) return WR_OK;
@@ -101,6 +100,10 @@ static wr_status check_parts(job *j) {
     return wr_fail(WR_EUNAVAILABLE, "%s does not run in several processes: start one", j->program->name);
   for (size_t k = 0; k < sizeof others / sizeof *others; k++)
     if (others[k].given) return wr_fail(WR_EUNAVAILABLE, "--%s is for one process, not for several", others[k].name);
+  const char *const inputs[] = {s->rhs, s->guess, s->personalize, s->seeds};
+  for (size_t k = 0; k < sizeof inputs / sizeof *inputs; k++)
+    if (inputs[k] && strcmp(inputs[k], "-") == 0)
+      return wr_fail(WR_EUNAVAILABLE, "standard input (-) is read by one process, not by several: name a file");
   if (j->list) return wr_fail(WR_EUNAVAILABLE, "a list of matrices is for one process, not for several");
   if (s->backends && (strchr(s->backends, ',') || strncmp(s->backends, "auto:", 5) == 0))
     return wr_fail(WR_EUNAVAILABLE, "-k %s: several processes take one backend, and time none", s->backends);
@@ -332,7 +335,7 @@ static wr_status write_answer(job *j) {
   const wr_comparison *c = &j->comparison;
   char comment[640];
   if (j->settings.seeds && j->settings.sets_form != WR_TOP_TABLE)
-    return j->runs[0].ran ? j->program->write_sets(j->problem, &j->settings, &j->ids) : WR_OK;
+    return j->runs[0].ran && is_first(j) ? j->program->write_sets(j->problem, &j->settings, &j->ids) : WR_OK;
   if (j->settings.output == NULL || c->answer == NULL || !is_first(j)) return WR_OK;
   if (wr_first_not_finite(c->answer, c->answer_n) >= 0) return WR_OK; /* the exit code and the report say non-finite */
   const wr_run *run = &c->runs[c->answer_run];
@@ -453,11 +456,13 @@ static wr_status collect_answer(job *j) {
   double *all = NULL;
   int is_needed = j->settings.output != NULL || (j->program->present && j->settings.top > 0);
   if (j->comm == NULL || !is_needed || c->answer == NULL) return WR_OK;
-  if (is_first(j)) status = wr_alloc(&all, j->facts.nrows, sizeof *all, j->program->values);
+  int64_t own = c->answer_n / c->answer_columns, n = j->facts.nrows;
+  if (is_first(j)) status = wr_alloc(&all, n * c->answer_columns, sizeof *all, j->program->values);
   TRY(wr_comm_agree(j->comm, status));
-  TRY(wr_halo_collect(j->A, c->answer, all));
+  for (int64_t k = 0; k < c->answer_columns; k++)
+    TRY(wr_halo_collect(j->A, c->answer + k * own, all ? all + k * n : NULL));
   wr_free(c->answer);
-  c->answer = all, c->answer_n = j->facts.nrows, all = NULL;
+  c->answer = all, c->answer_n = n * c->answer_columns, all = NULL;
 done:
   wr_free(all);
   return status;

@@ -11,6 +11,7 @@
 #include "solvers/api/scoring.h"
 #include "solvers/report/json.h"
 #include "solvers/report/report_text.h"
+#include "spmv/parts/halo.h"
 
 wr_status wr_sets_open(const wr_settings *s, const wr_vector_need *need, wr_kept_sets *sets) {
   PASS(wr_set_file_read(s->seeds, need, &sets->list));
@@ -44,7 +45,8 @@ static wr_status keep(void *context, const wr_set_ranks *found) {
 
 /* The sets whose bounds the host computes again: as many as --verify asks for, or as take little time. */
 static int64_t count_checks(const wr_settings *s, const wr_graph *graph, int64_t sets) {
-  if (s->verify_auto) return wr_scoring_checked_sets(graph->n, graph->links->nnz, sets);
+  int64_t links = graph->comm ? graph->links->halo->nnz_all : graph->links->nnz;
+  if (s->verify_auto) return wr_scoring_checked_sets(graph->n_all, links, sets);
   if (s->verify == WR_VERIFY_FULL) return sets;
   return s->verify == WR_VERIFY_SAMPLE ? (s->verify_rows < sets ? s->verify_rows : sets) : 0;
 }

@@ -2,6 +2,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "config/defaults.h"
@@ -12,6 +13,7 @@
 #include "solvers/top.h"
 #include "spmv/device/columns.h"
 #include "spmv/device/vec_argument.h"
+#include "spmv/parts/halo.h"
 #include "spmv/plan_argument.h"
 
 int wr_rank_sets_columns(const wr_env *env) {
@@ -114,9 +116,10 @@ typedef struct batch {
   wr_vec reach;    /* [1] the sum of lengths and a column                                                             */
   double *row_of, *value_of; /* [WR_MAX_COLUMNS * room] rows and values                                               */
   double sum[WR_COLUMN_SUMS]; /* sums, as of the last check                                                           */
-  int32_t *place;  /* [n] the row of a page; NULL: its number                                                         */
+  int32_t *place;  /* [pages of all parts] the row of a page, -1: of another part; NULL: its number                   */
   column at[WR_MAX_COLUMNS];
   double rounding; /* of the bound, but for sums of rows; relative error of a change                                  */
+  double sum_unit; /* of the sums of rows */
   double sum_error, target;
   wr_candidates best; /* on a device */
   double *by_row, *by_page; /* [n] or NULL: a column downloaded                                                       */
@@ -161,7 +164,7 @@ static wr_status multiply_lengths(batch *b) {
   wr_status status;
   const wr_vecops *ops = b->env->ops;
   wr_vec ones = {0};
-  TRY(ops->alloc(b->env, b->graph->n, b->env->type, "ones", &ones));
+  TRY(wr_comm_agree(b->graph->comm, ops->alloc(b->env, b->graph->n, b->env->type, "ones", &ones)));
   TRY(ops->fill(b->env, &ones, 1));
   TRY(wr_plan_apply(b->plan, &(wr_apply){.alpha = 1, .x = &ones, .y = &b->lengths}));
   TRY(ops->recast(b->env, &(wr_recast){.in = {&b->lengths}, .c = {1}, .over = &b->scale, .out = &b->lengths}));
@@ -176,11 +179,11 @@ static wr_status place_lengths(batch *b) {
   const wr_graph *g = b->graph;
   const wr_csr *m = g->links;
   double *by_page = NULL;
-  TRY(b->env->ops->alloc(b->env, g->n, b->env->type, "lengths of rows", &b->lengths));
   if (m->val == NULL) return multiply_lengths(b);
-  TRY(wr_alloc_zeroed(&by_page, g->n, sizeof *by_page, "lengths of rows"));
-  for (int64_t i = 0; i < m->nrows; i++) by_page[i] += (double)(m->row_ptr[i + 1] - m->row_ptr[i]);
+  TRY(wr_comm_agree(g->comm, wr_alloc_zeroed(&by_page, m->ncols, sizeof *by_page, "lengths of rows")));
   for (int64_t k = 0; k < m->nnz; k++) by_page[m->col[k]] += 1;
+  if (g->comm) TRY(wr_halo_sum(m, by_page));
+  for (int64_t i = 0; i < m->nrows; i++) by_page[i] += (double)(m->row_ptr[i + 1] - m->row_ptr[i]);
   for (int64_t i = 0; i < g->n; i++) by_page[i] *= wr_graph_rank(g, i, 1);
   TRY(wr_graph_place(g, b->env, by_page, &b->lengths));
 done:
@@ -198,6 +201,11 @@ static wr_status place_scale(batch *b) {
     TRY(wr_alloc(&b->place, g->n, sizeof *b->place, "an order of nodes"));
     for (int64_t k = 0; k < g->n; k++) b->place[g->order[k]] = (int32_t)k;
   }
+  if (g->comm) {
+    TRY(wr_alloc(&b->place, g->n_all, sizeof *b->place, "the rows of nodes"));
+    for (int64_t i = 0; i < g->n_all; i++) b->place[i] = -1;
+    for (int64_t i = 0; i < g->n; i++) b->place[wr_csr_row_number(g->links, i)] = (int32_t)i;
+  }
   TRY(b->env->ops->compact(b->env, g->n, by_row ? by_row : g->scale, "inverse out-degrees", &b->scale));
 done:
   wr_free(by_row);
@@ -206,20 +214,26 @@ done:
 
 /* Bounds on rounding, as docs/ranking.md has them. A step: 4 u for the elements, as in pagerank.c, and for sums over columns as
  * many additions in a chain as verification allows (verify.h), of dangling ranks; 16 * 2^-53 for v. */
-static void find_rounding(batch *b) {
-  double d = b->o.damping, u = wr_type_unit(b->env->type), chain = (2048 + (double)b->graph->n / 512) * 0x1p-53;
+static wr_status find_rounding(batch *b) {
+  const wr_graph *g = b->graph;
+  double d = b->o.damping, u = wr_type_unit(b->env->type);
+  double chain = (2048 + (double)g->n_all / 512 + (g->comm ? g->comm->size : 0)) * 0x1p-53;
   double least = b->env->type == WR_F32 ? (double)FLT_MIN : DBL_MIN;
-  double links = (double)(b->graph->links->nnz + 4 * b->graph->n);
-  double step = 4 * u + wr_plan_get_info(b->plan)->term_unit + 16 * 0x1p-53 + chain;
+  double links = (double)((g->comm ? g->links->halo->nnz_all : g->links->nnz) + 4 * g->n_all);
+  double units[] = {wr_plan_get_info(b->plan)->term_unit, wr_plan_get_info(b->plan)->sum_unit};
+  PASS(wr_comm_max(g->comm, units, 2));
+  double step = 4 * u + units[0] + 16 * 0x1p-53 + chain;
+  b->sum_unit = fmax(units[1], wr_type_unit(WR_F64));
   b->rounding = (1.001 * step + links * least) / (1 - d);
   b->sum_error = 1 + chain + 4 * u;
   double target = b->rounding > b->o.tolerance / 2 ? b->o.tolerance : b->o.tolerance - b->rounding;
   b->target = b->o.stop_on_change ? b->o.tolerance : d > 0 ? target * (1 - d) / d / b->sum_error : DBL_MAX;
+  return WR_OK;
 }
 
 static wr_status open_aside(batch *b) {
   const wr_env *env = b->env;
-  if (env->place == WR_HOST) return b->aside = b->env, WR_OK;
+  if (env->place == WR_HOST || env->comm) return b->aside = b->env, WR_OK; /* only env adds up the sums of all parts */
   b->own = (wr_env){.place = env->place, .device = env->device, .type = env->type, .threads = env->threads,
                     .deterministic = env->deterministic, .testing = env->testing};
   PASS(wr_env_open(&b->own));
@@ -227,15 +241,18 @@ static wr_status open_aside(batch *b) {
   return WR_OK;
 }
 
-static wr_status open_batch(batch *b) {
+/* Whether a device finds the best nodes. In parts each host finds its own, and the first one the best of these. */
+static int uses_candidates(const batch *b) { return b->env->place == WR_CUDA && b->graph->comm == NULL; }
+
+static wr_status allocate(batch *b) {
   const wr_vecops *ops = b->env->ops;
-  int64_t n = b->graph->n, top = b->o.top < n ? b->o.top : n;
-  b->o.top = top;
+  int64_t n = b->graph->n, top = b->o.top;
   for (int k = 0; k < 2; k++) PASS(ops->alloc(b->env, n * b->width, b->env->type, "ranks of several sets", &b->x[k]));
   PASS(open_aside(b));
   PASS(ops->alloc(b->env, WR_MAX_COLUMNS * b->room, WR_F64, "teleport sets", &b->rows));
   PASS(ops->alloc(b->env, WR_MAX_COLUMNS * b->room, WR_F64, "teleport sets", &b->values));
   PASS(ops->alloc(b->env, WR_COLUMN_SUMS, WR_F64, "sums of columns", &b->sums));
+  if (b->env->place == WR_HOST) PASS(ops->alloc(b->env, n, b->env->type, "ranks of a set", &b->one));
   if (b->env->place == WR_CUDA) PASS(ops->alloc(b->env, n / 8 + 1, WR_F64, "marks of rows", &b->marks));
   PASS(ops->alloc(b->aside, 1, WR_F64, "a sum", &b->reach));
   PASS(wr_alloc(&b->row_of, WR_MAX_COLUMNS * b->room, sizeof *b->row_of, "teleport sets"));
@@ -244,11 +261,16 @@ static wr_status open_batch(batch *b) {
   PASS(wr_alloc(&b->score, top, sizeof *b->score, "the best nodes"));
   for (int64_t k = 0; k < WR_MAX_COLUMNS * b->room; k++) b->row_of[k] = -1;
   for (int c = 0; c < WR_MAX_COLUMNS; c++) b->at[c].set = -1;
+  PASS(ops->alloc(b->env, n, b->env->type, "lengths of rows", &b->lengths));
   PASS(place_scale(b));
-  PASS(place_lengths(b));
-  if (b->env->place == WR_CUDA) PASS(wr_candidates_open(&b->best, b->graph, b->aside, top));
-  find_rounding(b);
-  return WR_OK;
+  return uses_candidates(b) ? wr_candidates_open(&b->best, b->graph, b->aside, top) : WR_OK;
+}
+
+static wr_status open_batch(batch *b) {
+  if (b->o.top > b->graph->n_all) b->o.top = b->graph->n_all;
+  PASS(wr_comm_agree(b->graph->comm, allocate(b)));
+  PASS(find_rounding(b));
+  return place_lengths(b);
 }
 
 /* ---- The queue ---- */
@@ -292,7 +314,6 @@ static wr_status narrow(batch *b) {
   const wr_vecops *ops = b->env->ops;
   int before = b->used;
   if (b->env->place != WR_HOST || b->next < b->sets->count) return WR_OK;
-  if (b->one.id == 0) PASS(ops->alloc(b->env, b->graph->n, b->env->type, "ranks of a set", &b->one));
   PASS(ops->download(b->env, &b->sums, b->sum)); /* with the masses of columns that have just begun */
   for (int c = 0; c < b->used; c++) {
     while (b->used > c && b->at[b->used - 1].set < 0) b->used--;
@@ -354,13 +375,13 @@ static wr_status download_scores(batch *b, const wr_vec *one) {
   return WR_OK;
 }
 
-/* The best nodes of a column; has_scores: by_page has its scores. */
-static wr_status find_best(batch *b, const wr_vec *one, int has_scores, wr_set_ranks *found) {
-  int64_t top = b->o.top;
-  found->node = b->node, found->score = b->score, found->count = 0;
+/* The best nodes of a column among those that this process has, in b->node and b->score; has_scores: by_page has its scores. */
+static wr_status find_own_best(batch *b, const wr_vec *one, int has_scores, int64_t *count) {
+  int64_t top = b->o.top < b->graph->n ? b->o.top : b->graph->n;
+  *count = 0;
   if (top == 0) return WR_OK;
-  if (b->env->place == WR_CUDA) PASS(wr_candidates_find(&b->best, one, &b->scale));
-  if (b->env->place == WR_CUDA && b->best.count >= top) {
+  if (uses_candidates(b)) PASS(wr_candidates_find(&b->best, one, &b->scale));
+  if (uses_candidates(b) && b->best.count >= top) {
     memcpy(b->node, b->best.node, (size_t)top * sizeof *b->node);
     memcpy(b->score, b->best.score, (size_t)top * sizeof *b->score);
   } else {
@@ -368,8 +389,50 @@ static wr_status find_best(batch *b, const wr_vec *one, int has_scores, wr_set_r
     wr_top(b->by_page, b->graph->n, top, b->node);
     for (int64_t k = 0; k < top; k++) b->score[k] = b->by_page[b->node[k]];
   }
-  while (found->count < top && b->score[found->count] > 0) found->count++;
+  while (*count < top && b->score[*count] > 0) ++*count;
   return WR_OK;
+}
+
+typedef struct scored_node {
+  int64_t node; /* of all parts */
+  double score;
+} scored_node;
+
+/* The order of wr_top. */
+static int compare_nodes(const void *a, const void *b) {
+  const scored_node *left = a, *right = b;
+  if (left->score != right->score) return left->score > right->score ? -1 : 1;
+  return left->node < right->node ? -1 : left->node > right->node;
+}
+
+/* b->node and b->score := the best of the `count` ones that each part has there; in the first part, elsewhere *count := 0. */
+static wr_status join_best(batch *b, int64_t *count) {
+  wr_status status;
+  wr_comm *comm = b->graph->comm;
+  scored_node *own = NULL, *all = NULL;
+  int64_t *counts = NULL, total = 0; /* of elements for each part, and from each */
+  status = wr_alloc(&own, *count, sizeof *own, "the best nodes of a part");
+  if (status == WR_OK) status = wr_alloc_zeroed(&counts, 2 * comm->size, sizeof *counts, "the best nodes of a part");
+  TRY(wr_comm_agree(comm, status));
+  for (int64_t k = 0; k < *count; k++)
+    own[k] = (scored_node){wr_csr_row_number(b->graph->links, b->node[k]), b->score[k]};
+  counts[0] = *count;
+  TRY(wr_comm_swap(comm, "the best nodes of parts", own, counts, sizeof *own, &all, counts + comm->size));
+  for (int r = 0; r < comm->size; r++) total += counts[comm->size + r];
+  qsort(all, (size_t)total, sizeof *all, compare_nodes);
+  *count = total < b->o.top ? total : b->o.top;
+  for (int64_t k = 0; k < *count; k++) b->node[k] = all[k].node, b->score[k] = all[k].score;
+done:
+  wr_free(own);
+  wr_free(all);
+  wr_free(counts);
+  return status;
+}
+
+static wr_status find_best(batch *b, const wr_vec *one, int has_scores, wr_set_ranks *found) {
+  found->node = b->node, found->score = b->score;
+  PASS(wr_comm_agree(b->graph->comm, find_own_best(b, one, has_scores, &found->count)));
+  return b->graph->comm && b->o.top > 0 ? join_best(b, &found->count) : WR_OK;
 }
 
 /* Set k of m checked ones, spread evenly with both ends: is this set one of them? */
@@ -382,17 +445,25 @@ static int is_checked(const batch *b, int64_t set) {
   return (int64_t)((double)k * (double)(count - 1) / (double)(m - 1)) == set;
 }
 
+/* jumps := these values at the pages of a set, as far as this part has them; value NULL: 0. */
+static void set_jumps(batch *b, int64_t set, const double *value) {
+  int64_t first = b->sets->first[set], end = b->sets->first[set + 1];
+  for (int64_t p = first; p < end; p++) {
+    int64_t page = b->sets->page[p], own = b->graph->comm ? b->place[page] : page;
+    if (own >= 0) b->jumps[own] = value ? value[p - first] : 0;
+  }
+}
+
 /* The host's own bound of the scores in by_page, from the links. value: of the teleport vector. */
 static wr_status check_bound(batch *b, const double *value, wr_set_ranks *found) {
   wr_status status = WR_OK;
   const wr_graph *g = b->graph;
-  const wr_teleport_sets *s = b->sets;
   wr_score_bound bound;
-  int64_t first = s->first[found->set], end = s->first[found->set + 1];
   int is_plain = g->order == NULL && g->flow->row_ptr != NULL;
   if (!is_plain && b->plain.flow == NULL) TRY(wr_graph_build(g->links, g->edges_in, NULL, NULL, &b->plain));
-  if (b->jumps == NULL) TRY(wr_alloc_zeroed(&b->jumps, g->n, sizeof *b->jumps, "a teleport vector"));
-  for (int64_t p = first; p < end; p++) b->jumps[s->page[p]] = value[p - first];
+  if (b->jumps == NULL) status = wr_alloc_zeroed(&b->jumps, g->n, sizeof *b->jumps, "a teleport vector");
+  TRY(wr_comm_agree(g->comm, status));
+  set_jumps(b, found->set, value);
   wr_graph by_set = is_plain ? *g : b->plain;
   by_set.teleport = b->jumps;
   TRY(wr_scores_certify(&by_set, b->o.damping, b->by_page, &bound));
@@ -400,19 +471,18 @@ static wr_status check_bound(batch *b, const double *value, wr_set_ranks *found)
   found->is_refuted = !(bound.bound <= found->bound * (1 + 1e-6) + 2 * bound.rounding / (1 - b->o.damping));
   b->facts->checked++, b->facts->refuted += found->is_refuted;
 done:
-  for (int64_t p = first; b->jumps && p < end; p++) b->jumps[s->page[p]] = 0;
+  if (b->jumps) set_jumps(b, found->set, NULL);
   return status;
 }
 
 /* The bound on the error of a column. */
 static wr_status find_bound(batch *b, const wr_vec *one, double change, double *bound) {
   const wr_vecops *ops = b->aside->ops;
-  double reach, unit = wr_plan_get_info(b->plan)->sum_unit, rate = b->o.damping / (1 - b->o.damping);
+  double reach, rate = b->o.damping / (1 - b->o.damping);
   wr_fused f = {.in = {one, &b->lengths}, .reduce = {{WR_DOT, one, &b->lengths, {&b->reach, 0}}}};
   PASS(ops->fused(b->aside, &f));
   PASS(ops->download(b->aside, &b->reach, &reach));
-  unit = fmax(unit, wr_type_unit(WR_F64));
-  *bound = change * b->sum_error * rate + b->rounding + 1.001 * unit * (reach + 2) / (1 - b->o.damping);
+  *bound = change * b->sum_error * rate + b->rounding + 1.001 * b->sum_unit * (reach + 2) / (1 - b->o.damping);
   return WR_OK;
 }
 
@@ -435,11 +505,11 @@ static wr_status finish_set(batch *b, ended_set *e, wr_status (*done)(void *cont
   int is_one = is_checked(b, found->set) && found->outcome != WR_NON_FINITE;
   PASS(find_bound(b, &e->one, found->change, &found->bound));
   if (!isfinite(found->bound)) found->bound = INFINITY;
-  if (is_one) PASS(download_scores(b, &e->one));
+  if (is_one) PASS(wr_comm_agree(b->graph->comm, download_scores(b, &e->one)));
   if (is_one) PASS(check_bound(b, e->value, found));
   if (found->outcome != WR_NON_FINITE) PASS(find_best(b, &e->one, is_one, found));
   b->facts->done++, b->facts->iterations += found->iterations;
-  return done(context, found);
+  return wr_comm_agree(b->graph->comm, done(context, found));
 }
 
 /* What is found for the sets that have ended, while a device makes the sweeps that it was asked for. */
@@ -465,7 +535,7 @@ static wr_status check_columns(batch *b, int64_t sweeps, wr_outcome ended) {
     if (b->at[c].set < 0) continue;
     b->at[c].sweeps += sweeps;
     int over = is_done(b, &b->at[c], b->sum[c], &outcome);
-    if (over || ended != WR_CONVERGED) PASS(end_column(b, c, over ? outcome : ended));
+    if (over || ended != WR_CONVERGED) PASS(wr_comm_agree(b->graph->comm, end_column(b, c, over ? outcome : ended)));
   }
   return b->ended_count > 0 ? b->aside->ops->wait(b->aside) : WR_OK;
 }
@@ -507,7 +577,7 @@ wr_status wr_rank_sets(const wr_graph *graph, wr_plan *plan, wr_env *env, const 
   if (sets->count == 0) return WR_OK;
   batch b = {.graph = graph, .plan = plan, .env = env, .sets = sets, .o = *options, .width = width, .used = width,
              .facts = facts};
-  TRY(check_sets(sets, graph->n, &b.room));
+  TRY(wr_comm_agree(graph->comm, check_sets(sets, graph->n_all, &b.room)));
   TRY(open_batch(&b));
   TRY(run(&b, monitor, done, context));
 done:

@@ -59,7 +59,8 @@ int wr_rank_sets_columns(const wr_env *env);
 /* Calls done(context, ...) for each set when it is finished, which is roughly in their order; a status other than WR_OK ends
  * it, and is returned. plan: of graph->flow, prepared. The teleport vector and first guess of the graph are not used. What is
  * found for a set does not depend on the other sets, in all bits, but on a device on options->columns. WR_EUSAGE; WR_EINPUT
- * names the first set, from 1, that is not as said; WR_ENOMEM, WR_EDEVICE. */
+ * names the first set, from 1, that is not as said; WR_ENOMEM, WR_EDEVICE. Collective where the graph is in parts: each part
+ * gets all sets, with pages numbered in the whole, and `done` of the first part the best nodes; of others `count` is 0. */
 wr_status wr_rank_sets(const wr_graph *graph, wr_plan *plan, wr_env *env, const wr_teleport_sets *sets,
                        const wr_rank_sets_options *options, const wr_monitor *monitor,
                        wr_status (*done)(void *context, const wr_set_ranks *found), void *context,

@@ -12,6 +12,9 @@ wr_status wr_fused_many_check(const wr_env *env, const wr_fused_many *f);
 /* partials: room for 2 * ld sums for each 1024 rows. */
 void wr_host_fused_many(wr_env *env, const wr_fused_many *f, double *partials);
 
+/* Runs the step of f, if it has one, for each column on the host, bank[f->bank->n] being the scalars. */
+void wr_host_many_step(const wr_fused_many *f, double *bank);
+
 /* On a device, for a multiply that has left the sums as partial[sum * WR_MAX_COLUMNS + column][parts]: adds them up and runs
  * the step. */
 wr_status wr_cuda_many_sums_end(wr_env *env, const wr_fused_many *f, double *partial, unsigned parts);

@@ -123,6 +123,13 @@ static void read_coefficients(computing *job) {
       }
 }
 
+void wr_host_many_step(const wr_fused_many *f, double *bank) {
+  for (int c = 0; c < f->columns && f->step; c++) {
+    wr_step_request request = {0};
+    f->step->run(bank + c * f->stride, &request);
+  }
+}
+
 void wr_host_fused_many(wr_env *env, const wr_fused_many *f, double *partials) {
   int64_t rows = f->in[0]->n / f->ld, blocks = rows / BLOCK_ROWS + (rows % BLOCK_ROWS != 0);
   computing job = {.f = f, .inputs = wr_many_inputs(f), .partials = partials};
@@ -141,7 +148,6 @@ void wr_host_fused_many(wr_env *env, const wr_fused_many *f, double *partials) {
       for (int64_t b = 0; b < blocks; b++) sum += partials[(b * WR_MANY_SUMS + s) * f->ld + c];
       bank[f->sum[s].into + c * f->stride] = sum;
     }
-    wr_step_request request = {0};
-    if (f->step) f->step->run(bank + c * f->stride, &request);
   }
+  wr_host_many_step(f, bank);
 }

@@ -93,7 +93,7 @@ static wr_status find_sends(wr_halo *h) {
   h->to[0] = 0;
   for (int r = 0; r < size; r++) h->to[r + 1] = h->to[r] + got[r];
   status = wr_alloc(&h->send, h->to[size], sizeof *h->send, "the halo");
-  if (status == WR_OK) status = wr_alloc(&h->packed, h->to[size], 8, "the halo");
+  if (status == WR_OK) status = wr_halo_make_room(h, 8);
   TRY(wr_comm_agree(h->comm, status));
   for (int64_t k = 0; k < h->to[size]; k++) h->send[k] = (int32_t)(rows[k] - h->first);
 done:
@@ -230,12 +230,23 @@ wr_status wr_halo_block(const wr_csr *A, wr_csr **out) {
 
 /* ---- using it ---- */
 
+wr_status wr_halo_make_room(wr_halo *h, int64_t bytes) {
+  char *packed;
+  if (h->whole || bytes <= h->room) return WR_OK;
+  PASS(wr_alloc(&packed, h->to[h->comm->size], (size_t)bytes, "elements for other parts"));
+  wr_free(h->packed);
+  h->packed = packed, h->room = bytes;
+  return WR_OK;
+}
+
 static void pack(const wr_halo *h, const void *x, int64_t size) {
   int64_t count = h->to[h->comm->size];
   if (size == 4)
     for (int64_t k = 0; k < count; k++) ((float *)h->packed)[k] = ((const float *)x)[h->send[k]];
-  else
+  else if (size == 8)
     for (int64_t k = 0; k < count; k++) ((double *)h->packed)[k] = ((const double *)x)[h->send[k]];
+  else
+    for (int64_t k = 0; k < count; k++) memcpy(h->packed + k * size, (const char *)x + h->send[k] * size, (size_t)size);
 }
 
 wr_status wr_halo_begin(wr_halo *h, const void *x, int64_t size, void *into) {
@@ -267,9 +278,16 @@ done:
   return status;
 }
 
-void wr_halo_take_own(const wr_csr *A, double *v) {
-  if (v == NULL || A->halo == NULL) return;
-  for (int64_t i = 0; i < A->nrows; i++) v[i] = v[wr_csr_row_number(A, i)]; /* which is i or more, and ascends */
+wr_status wr_halo_take_own(const wr_csr *A, int64_t columns, double **v) {
+  double *own = NULL;
+  if (*v == NULL || A->halo == NULL) return WR_OK;
+  PASS(wr_comm_agree(wr_csr_comm(A), wr_alloc(&own, columns * A->nrows, sizeof *own, "a part's rows of vectors")));
+  for (int64_t c = 0; c < columns; c++)
+    for (int64_t i = 0; i < A->nrows; i++)
+      own[c * A->nrows + i] = (*v)[c * wr_csr_all_rows(A) + wr_csr_row_number(A, i)];
+  wr_free(*v);
+  *v = own;
+  return WR_OK;
 }
 
 /* to[all] := from[all], by part, where the file has them. */

@@ -34,7 +34,8 @@ typedef struct wr_halo {
   int32_t *send;          /* [to[size]] own rows; NULL where everything travels                                   */
   int whole;              /* 1: each part sends all of its elements to all others                                 */
   wr_parcel *parcels;     /* [2 * size]                                                                           */
-  char *packed;           /* [8 * to[size]]; NULL where everything travels                                        */
+  char *packed;           /* [room * to[size]]; NULL where everything travels                                     */
+  int64_t room;           /* bytes of an element of packed                                                        */
   int32_t *file_number;   /* [own + count] of each column in the file; NULL: the whole is numbered as the file is */
   int holders;
 } wr_halo;
@@ -63,9 +64,9 @@ static inline int64_t wr_csr_column_number(const wr_csr *A, int64_t j) {
 }
 static inline int64_t wr_csr_row_number(const wr_csr *A, int64_t i) { return A ? wr_csr_column_number(A, i) : i; }
 
-/* v[rows of all parts], in the order of the file: the elements of A's rows move to the front, in the order of A. If A is whole,
- * or v NULL, nothing moves. */
-void wr_halo_take_own(const wr_csr *A, double *v);
+/* (*v)[columns][rows of all parts], in the order of the file, for wr_free := [columns][A->nrows], the elements of A's rows. If A
+ * is whole, or *v NULL, nothing changes. Collective. WR_ENOMEM */
+wr_status wr_halo_take_own(const wr_csr *A, int64_t columns, double **v);
 
 /* all[rows of all parts] := what the parts have in v[A->nrows], in the order of the file, in part 0; elsewhere all is not used.
  * Collective. WR_ENOMEM */
@@ -74,8 +75,11 @@ wr_status wr_halo_collect(const wr_csr *A, const double *v, double *all);
 /* *block := a copy of the part's rows without the halo's columns: a square matrix that is whole. Not collective. WR_ENOMEM */
 wr_status wr_halo_block(const wr_csr *A, wr_csr **block);
 
-/* into[count] gets the halo of x[own], both with elements of `size` bytes, 4 or 8. begin returns while elements travel: until
- * end x and into stay as they are. end takes the same arguments. Collective. */
+/* Makes room for exchanges of elements of up to so many bytes, 8 being there from the beginning. Not collective. WR_ENOMEM */
+wr_status wr_halo_make_room(wr_halo *halo, int64_t bytes);
+
+/* into[count] gets the halo of x[own], both with elements of `size` bytes, for which there is room: a number, or a row of
+ * several vectors side by side. begin returns while elements travel: until end x and into stay as they are. Collective. */
 wr_status wr_halo_begin(wr_halo *halo, const void *x, int64_t size, void *into);
 wr_status wr_halo_end(wr_halo *halo);
 

@@ -5,7 +5,9 @@
 #include "config/argument.h"
 #include "config/memory.h"
 #include "spmv/device/apply.h"
+#include "spmv/device/columns.h"
 #include "spmv/device/device_memory.h"
+#include "spmv/device/fused_many.h"
 #include "spmv/device/peers.h"
 
 /* env->ops points to `ops`, the first member. */
@@ -118,14 +120,44 @@ static wr_status loop_open(wr_env *env, const struct wr_loop_request *request, s
   return wr_peers_loop_open(own_of(env)->peers, env, inner(env), request, loop);
 }
 
+/* By the host: the masses and changes of all columns at once. */
 static wr_status epilogue_many(wr_env *env, const wr_epilogue_many *e) {
-  (void)env, (void)e;
-  return wr_fail(WR_EUNAVAILABLE, "several vectors at once are not iterated in parts");
+  double found[WR_COLUMN_SUMS], sums[WR_COLUMN_SUMS], *mass = found + WR_MAX_COLUMNS;
+  PASS(inner(env)->epilogue_many(env, e));
+  PASS(inner(env)->download(env, e->sums, found));
+  for (int c = 0; c < e->columns; c++) sums[c] = mass[c], sums[e->columns + c] = found[c];
+  PASS(wr_comm_sum(env->comm, sums, e->x ? 2 * e->columns : e->columns));
+  for (int c = 0; c < e->columns; c++) mass[c] = sums[c], found[c] = sums[e->columns + c];
+  return inner(env)->upload(env, e->sums, found);
 }
 
+static wr_status start_column(wr_env *env, const wr_epilogue_many *e, int c) {
+  wr_reduction mass = {.kind = WR_SUM, .into = {e ? e->sums : NULL, WR_MAX_COLUMNS + c}};
+  PASS(inner(env)->start_column(env, e, c));
+  return complete(env, &mass, 1);
+}
+
+enum { BANK_ROOM = WR_MAX_COLUMNS * 256 }; /* scalars of columns */
+
+/* By the host, on which the steps run, too. */
 static wr_status fused_many(wr_env *env, const wr_fused_many *f) {
-  (void)env, (void)f;
-  return wr_fail(WR_EUNAVAILABLE, "several vectors at once are not iterated in parts");
+  double bank[BANK_ROOM], sums[WR_MANY_SUMS * WR_MAX_COLUMNS];
+  int count = 0;
+  PASS(wr_fused_many_check(env, f));
+  if (f->bank && f->bank->n > BANK_ROOM)
+    return wr_fail(WR_EUSAGE, "fused operation of columns: a bank of %lld scalars, in parts %d at most",
+                   (long long)f->bank->n, (int)BANK_ROOM);
+  wr_fused_many mine = *f;
+  mine.step = NULL;
+  PASS(inner(env)->fused_many(env, &mine));
+  if (f->sum[0].u == NULL && f->step == NULL) return WR_OK;
+  PASS(inner(env)->download(env, f->bank, bank));
+  for (int s = 0; s < WR_MANY_SUMS && f->sum[s].u; s++)
+    for (int c = 0; c < f->columns; c++) sums[count++] = bank[f->sum[s].into + c * f->stride];
+  if (count > 0) PASS(wr_comm_sum(env->comm, sums, count));
+  for (int k = 0; k < count; k++) bank[f->sum[k / f->columns].into + k % f->columns * f->stride] = sums[k];
+  wr_host_many_step(f, bank);
+  return inner(env)->upload(env, f->bank, bank);
 }
 
 wr_status wr_part_ops_open(wr_env *env, const wr_vecops *of_place) {
@@ -133,7 +165,7 @@ wr_status wr_part_ops_open(wr_env *env, const wr_vecops *of_place) {
   PASS(wr_alloc_zeroed(&own, 1, sizeof *own, "the operations of a part"));
   own->of_place = of_place, own->ops = *of_place;
   own->ops.fused = fused, own->ops.epilogue = epilogue, own->ops.recast = recast;
-  own->ops.epilogue_many = epilogue_many, own->ops.fused_many = fused_many;
+  own->ops.epilogue_many = epilogue_many, own->ops.start_column = start_column, own->ops.fused_many = fused_many;
   own->ops.loop_open = NULL, own->ops.loop_rows = NULL, own->ops.loop_decide = NULL, own->ops.loop_part = NULL;
   own->ops.loop_close = NULL, own->ops.loop_run = NULL, own->ops.loop_poll = NULL, own->ops.loop_stop = NULL;
   own->ops.loop_free = NULL;

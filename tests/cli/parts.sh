@@ -117,6 +117,56 @@ else
 fi
 counts=3 partition=
 
+# Several right-hand sides, of very different sizes, one of them 0: each is solved as in one process, by the check of one.
+make_sides() { # rows
+  for k in 1 2 3 4 5; do
+    awk -v n="$1" -v k=$k 'BEGIN {
+      for (i = 1; i <= n; i++) print (k == 3 ? 0 : sin(i * k) + 0.1 * k) (k == 5 ? "e200" : k == 4 ? "e-150" : "") }' >"$work/b$k.txt"
+  done
+  matrix sides.mtx 'array real general' "$1 5"
+  cat "$work"/b[1-5].txt >>"$work/sides.mtx"
+}
+solves_sides() { # processes, matrix, options...
+  processes=$1 system=$2
+  shift 2
+  rm -f "$work/all.txt"
+  together 0 "$processes" -q -k $backend -b "$work/sides.mtx" -o "$work/all.txt" "$@" "$system"
+  says_nothing bicgstab
+  for k in 1 2 3 4 5; do
+    cut -d ' ' -f $k "$work/all.txt" >"$work/column.txt"
+    run 0 bicgstab -q --check "$work/column.txt" -b "$work/b$k.txt" "$@" "$system"
+  done
+}
+make_sides 1728
+for n in 2 3 4; do solves_sides $n gen:stencil:n=12; done
+for options in '--precond jacobi' '--precond ilu0' '--method idr' '-p f32 -t 1e-4' '--stop backward'; do
+  # shellcheck disable=SC2086
+  solves_sides 3 gen:stencil:n=12 $options
+done
+solves_sides 2 gen:stencil:n=12,convection=0
+solves_sides 3 gen:saddle:n=24
+backend=cpu_bsr
+solves_sides 3 gen:stencil:n=12
+together 0 3 -b "$work/sides.mtx" --json "$work/sides.json" gen:stencil:n=12
+says "$out" '5 right-hand sides, the worst: converged in' '3: converged in 0 iterations: ||b - A x|| = 0 ||b||' \
+  '5: converged in' 'parts 3 processes, at most'
+[ "$(grep -c '"outcome": "converged"' "$work/sides.json")" = 6 ]
+expect 'the report does not have the outcomes of five columns and of the worst'
+together 0 2 -q -b "$work/sides.mtx" -o "$work/x.npy" gen:stencil:n=12
+together 0 3 -b "$work/sides.mtx" -x "$work/x.npy" gen:stencil:n=12 # from the solutions on
+says "$out" '1: converged in 0 iterations' '5: converged in 0 iterations'
+together 2 3 -n 2 -b "$work/sides.mtx" gen:stencil:n=12
+says "$out" 'the worst: not converged (max-iterations) after 2 iterations' '3: converged in 0 iterations' \
+  '4: max-iterations in 2 iterations'
+together 4 2 -b - gen:stencil:n=12
+one_sentence 'standard input (-) is read by one process, not by several'
+together 1 2 -b "$work/sides.mtx" --history "$work/h.csv" gen:stencil:n=12
+one_sentence 'is for one right-hand side'
+matrix empty.mtx 'coordinate real general' '4 4 3' '1 1 1' '2 2 1' '3 3 1'
+matrix ones.mtx 'array real general' '4 2' 1 1 1 0 1 1 1 1
+together 3 3 -b "$work/ones.mtx" "$work/empty.mtx"
+one_sentence 'right-hand side 2: '
+
 # The same bits for as many processes, and any number of threads.
 for threads in 1 2; do together 0 3 -q --deterministic --threads $threads -o "$work/$threads.mtx" gen:convect:n=30; done
 same 'answers with 1 and 2 threads' "$work/1.mtx" "$work/2.mtx"

@@ -59,6 +59,27 @@ run 0 bicgstab -q --check "$work/x.mtx" gen:stencil:n=8,convection=0
 solves -k merbit --method idr gen:saddle:n=6
 run 0 bicgstab -q --check "$work/x.mtx" gen:saddle:n=6
 
+# Several right-hand sides: where cards exchange with each other, one after the other; where their hosts do, together.
+for k in 1 2 3; do awk -v k=$k 'BEGIN { for (i = 1; i <= 512; i++) print sin(i * k) + 0.1 }' >"$work/b$k.txt"; done
+matrix sides.mtx 'array real general' '512 3'
+cat "$work"/b[123].txt >>"$work/sides.mtx"
+solves_sides() { # text of the report, options...
+  said=$1
+  shift
+  rm -f "$work/x.txt"
+  together 0 -b "$work/sides.mtx" -o "$work/x.txt" "$@" gen:stencil:n=8
+  says "$out" '3: converged in' "$said"
+  for k in 1 2 3; do
+    cut -d ' ' -f $k "$work/x.txt" >"$work/column.txt"
+    run 0 bicgstab -q -b "$work/b$k.txt" --check "$work/column.txt" gen:stencil:n=8
+  done
+}
+solves_sides 'one after the other, as GPUs that exchange with each other' -k lane_csr
+export WR_SIMT=$cards,peers=off
+for backend in lane_csr merbit; do solves_sides 'iterated together' -k $backend; done
+solves_sides 'iterated together' -k lane_csr --precond ilu0
+export WR_SIMT=$cards
+
 ranks() { # processes, options of both..., matrix
   processes=$1
   shift
@@ -74,6 +95,25 @@ ranks 3 gen:rmat:scale=7,degree=6 -p f32
 ranks 2 gen:road:side=20
 ranks 3 gen:web:n=500 --exchange nccl -p f32
 ranks 2 gen:road:side=20 --exchange nccl
+
+# Teleport sets: the best scores differ from those of one process on the CPU by no more than both bounds together.
+printf '10 20:3\n5\n7:2 8 9:0.5\n' >"$work/sets.txt"
+ranks_sets() { # options...
+  rm -f "$work/together.tsv"
+  call 0 timeout 120 "$launcher" --allow-run-as-root --oversubscribe -n 2 "$BUILD/simt/pagerank" -d cuda -q \
+    --seeds "$work/sets.txt" --top 5 -o "$work/together.tsv" "$@" gen:web:n=500
+  run 0 pagerank -q --seeds "$work/sets.txt" --top 5 -o "$work/alone.tsv" gen:web:n=500
+  paste "$work/alone.tsv" "$work/together.tsv" | awk -F '\t' '{
+    d = $4 - $9; most = $5 + $10; lines++
+    if (NF != 10 || $1 != $6 || $2 != $7 || d > most || -d > most || $10 > 1e-4) wrong = 1 }
+    END { exit wrong || lines != 15 }'
+  expect 'the best nodes of sets have other scores'
+}
+ranks_sets -k lane_csr
+export WR_SIMT=$cards,peers=off
+ranks_sets -k lane_csr
+ranks_sets -k csr_warp -p f32
+export WR_SIMT=$cards
 
 together 0 -k csr_warp gen:stencil:n=6
 says "$out" 'GPUs exchange with each other'

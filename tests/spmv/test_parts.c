@@ -1,10 +1,11 @@
-/* Matrices in parts, which are threads here: the cuts, columns and halos, also beyond 2^32 rows, multiplies by every backend of
- * the host, transposing, sums, symmetry, and errors of one part. Numbers are small integers, so that all sums are exact in any
- * order. */
+/* Matrices in parts, which are threads here: the cuts, columns and halos, also beyond 2^32 rows, multiplies of one vector
+ * and of several by every backend of the host, transposing, sums, symmetry, and errors of one part. Numbers are small
+ * integers, so that all sums are exact in any order. */
 #define _DEFAULT_SOURCE /* pthread_barrier_t */
 #include <math.h>
 #include <stdlib.h>
 
+#include "config/elements.h"
 #include "config/hash.h"
 #include "config/memory.h"
 #include "solvers/scaling/equilibrate.h"
@@ -51,7 +52,8 @@ typedef struct scene {
   const wr_backend *backend;
   wr_type type;
   const double *x;
-  double *y, sums[MOST_PARTS][2];
+  int columns, ld; /* of several vectors at once */
+  double *y, sums[MOST_PARTS][2 * WR_MAX_COLUMNS];
   int64_t wrong[MOST_PARTS], whole[MOST_PARTS];
   int symmetric[MOST_PARTS], positive[MOST_PARTS];
   wr_status status[MOST_PARTS];
@@ -210,6 +212,222 @@ static void test_multiply(void) {
   }
 }
 
+/* ---- several vectors at once ---- */
+
+/* Element (i, c) of X, and of Y before the multiply. */
+static double x_at(int64_t i, int64_t c) { return (double)(wr_hash(3 + (uint64_t)c, (uint64_t)i) % 7); }
+
+enum { SUM_XY, SUM_YY, STEPPED, STRIDE };
+
+static void add_sums(double *scalars, wr_step_request *request) {
+  (void)request;
+  scalars[STEPPED] = scalars[SUM_XY] + scalars[SUM_YY];
+}
+
+/* Y = 2 A X + 3 Y, its sums and a step for each column. s->wrong counts written elements behind the columns, wrong steps, and a
+ * request that is not refused. */
+static wr_status multiply_columns(wr_comm *comm, scene *s, wr_csr *part, wr_env *env, wr_plan *plan, wr_vec *v) {
+  static const wr_step step = {.name = "add_sums", .scalars = STRIDE, .run = add_sums};
+  double values[N * WR_MAX_COLUMNS], scalars[WR_MAX_COLUMNS * STRIDE] = {0};
+  int64_t n = part->nrows, ld = s->ld;
+  wr_vec *x = &v[0], *y = &v[1], *bank = &v[2];
+  PASS(env->ops->alloc(env, n * ld, env->type, "x", x));
+  PASS(env->ops->alloc(env, n * ld, env->type, "y", y));
+  PASS(env->ops->alloc(env, WR_MAX_COLUMNS * STRIDE, WR_F64, "sums", bank));
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t c = 0; c < ld; c++) values[i * ld + c] = x_at(wr_csr_row_number(part, i), c);
+  PASS(env->ops->upload(env, x, values));
+  PASS(env->ops->upload(env, y, values));
+  PASS(env->ops->upload(env, bank, scalars));
+  const wr_fused_many sums = {.columns = s->columns, .ld = s->ld, .in = {x, y}, .bank = bank, .stride = STRIDE,
+                              .sum = {{x, y, 0, SUM_XY}, {y, y, 0, SUM_YY}}, .step = &step};
+  wr_apply_many request = {.columns = s->columns, .alpha = 2, .beta = 3, .x = x, .y = y, .ldx = ld, .ldy = ld,
+                           .sums = &sums};
+  PASS(wr_plan_prepare(plan));
+  PASS(wr_plan_apply_many(plan, &request));
+  wr_vec wide = *x;
+  wide.n = n * (WR_MAX_COLUMNS + 1), request.x = &wide, request.ldx = WR_MAX_COLUMNS + 1;
+  s->wrong[comm->rank] += wr_plan_apply_many(plan, &request) != WR_EUSAGE;
+  PASS(env->ops->download(env, y, values));
+  PASS(env->ops->download(env, bank, scalars));
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t c = 0; c < ld; c++) {
+      int64_t row = wr_csr_row_number(part, i);
+      if (c < s->columns)
+        s->y[row * ld + c] = values[i * ld + c];
+      else
+        s->wrong[comm->rank] += values[i * ld + c] != x_at(row, c);
+    }
+  for (int c = 0; c < s->columns; c++) {
+    const double *of = scalars + c * STRIDE;
+    s->sums[comm->rank][2 * c] = of[SUM_XY], s->sums[comm->rank][2 * c + 1] = of[SUM_YY];
+    s->wrong[comm->rank] += of[STEPPED] != of[SUM_XY] + of[SUM_YY];
+  }
+  return WR_OK;
+}
+
+static void multiply_many(wr_comm *comm, void *context) {
+  scene *s = context;
+  wr_csr *part = NULL;
+  wr_plan *plan = NULL;
+  int64_t starts[MOST_PARTS + 1];
+  wr_vec v[3] = {{0}};
+  wr_env env = {.type = s->type, .threads = 2, .need_beta = 1, .need_columns = s->columns, .comm = comm};
+  wr_status *status = &s->status[comm->rank];
+  s->wrong[comm->rank] = 0;
+  *status = take_rows(comm, s, starts, &part);
+  if (*status == WR_OK) *status = wr_env_open(&env);
+  if (*status == WR_OK) *status = wr_comm_agree(comm, wr_plan_create(s->backend, NULL, part, &env, &plan));
+  if (*status == WR_OK) *status = multiply_columns(comm, s, part, &env, plan, v);
+  if (*status != WR_OK) snprintf(s->message[comm->rank], sizeof *s->message, "%.199s", wr_status_message());
+  for (int k = 0; k < 3; k++)
+    if (v[k].id) env.ops->release(&env, &v[k]);
+  wr_plan_destroy(plan);
+  wr_env_close(&env);
+  wr_csr_free(part);
+}
+
+static int check_columns(scene *s, int size) {
+  const wr_csr *A = s->A;
+  double xy[WR_MAX_COLUMNS] = {0}, yy[WR_MAX_COLUMNS] = {0};
+  int64_t wrong = 0;
+  memset(s->y, 0, (size_t)(N * s->ld) * sizeof *s->y);
+  in_parts(size, multiply_many, s);
+  if (s->status[0] == WR_EUNAVAILABLE) return 0;
+  for (int64_t i = 0; i < N; i++)
+    for (int c = 0; c < s->columns; c++) {
+      double y = 3 * x_at(i, c);
+      for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1]; k++) y += 2 * A->val[k] * x_at(A->col[k], c);
+      wrong += s->y[i * s->ld + c] != y;
+      xy[c] += x_at(i, c) * y, yy[c] += y * y;
+    }
+  CHECKF(wrong == 0, "%s, %d parts: %lld elements are wrong (%s)", s->backend->name, size, (long long)wrong,
+         s->message[0]);
+  for (int r = 0; r < size; r++) {
+    CHECKF(s->status[r] == WR_OK && s->wrong[r] == 0, "%s, part %d of %d: %lld wrong (%s)", s->backend->name, r, size,
+           (long long)s->wrong[r], s->message[r]);
+    for (int c = 0; c < s->columns; c++)
+      CHECKF(s->sums[r][2 * c] == xy[c] && s->sums[r][2 * c + 1] == yy[c],
+             "%s, part %d of %d, column %d: sums %g and %g, not %g and %g", s->backend->name, r, size, c,
+             s->sums[r][2 * c], s->sums[r][2 * c + 1], xy[c], yy[c]);
+  }
+  return 1;
+}
+
+static void test_columns_at_once(void) {
+  static const int shapes[][2] = {{1, 1}, {2, 2}, {3, 4}, {8, 8}}; /* columns, elements of a row */
+  static double y[N * WR_MAX_COLUMNS];
+  for (int kind = BAND; kind <= ALONE; kind++) {
+    wr_csr *A = whole_matrix((shape)kind);
+    int taken = 0;
+    CASE("several vectors at once");
+    for (int b = 0; b < wr_backend_count(); b++) {
+      const wr_backend *backend = wr_backend_at(b);
+      for (int type = WR_F32; type <= WR_F64 && backend->plan && backend->place == WR_HOST; type++)
+        for (int k = 0; k < 4; k++) {
+          scene s = {.A = A, .backend = backend, .type = (wr_type)type, .y = y, .columns = shapes[k][0],
+                     .ld = shapes[k][1]};
+          for (int size = 1; size <= 5; size += 2) taken += check_columns(&s, size);
+        }
+    }
+    CHECKF(taken >= 48, "%d cases", taken); /* cpu_csr and reference in both types */
+    wr_csr_free(A);
+  }
+}
+
+/* ---- sums of teleport sets ---- */
+
+enum { SETS = 3, ENTRIES_OF_SET = 2, BEFORE = 5, TIMES = 2, PLUS = 1 };
+
+/* Row of entry e of set c, and its value; every third row is of a page without links. */
+static int64_t entry_row(int64_t c, int64_t e) { return e == 0 ? 36 * c + 12 : N - 1 - c; }
+static double entry_value(int64_t c, int64_t e) { return (double)(c + 2 * e + 1); }
+static double scale_of(int64_t i) { return i % 3 != 0; }
+
+static double jump_of(int64_t i, int64_t c) {
+  double sum = 0;
+  for (int64_t e = 0; e < ENTRIES_OF_SET; e++)
+    if (entry_row(c, e) == i) sum += entry_value(c, e);
+  return sum;
+}
+
+/* v: y, x, scale, rows, values, sums. s->sums of a part: masses and changes behind a sweep, the mass of a set that begins, and
+ * the change of a sweep that measures none. */
+static wr_status sum_sets(wr_comm *comm, scene *s, wr_env *env, wr_vec *v) {
+  int64_t first = wr_partition_slice(N, comm->rank, comm->size),
+          n = wr_partition_slice(N, comm->rank + 1, comm->size) - first, ld = 4;
+  double values[5][N * 4] = {{0}}, sums[2 * WR_MAX_COLUMNS] = {0}, *of = s->sums[comm->rank];
+  const int64_t lengths[] = {n * ld, n * ld, n, WR_MAX_COLUMNS * ENTRIES_OF_SET, WR_MAX_COLUMNS * ENTRIES_OF_SET};
+  for (int64_t i = 0; i < n; i++) {
+    values[2][i] = scale_of(first + i);
+    for (int64_t c = 0; c < SETS; c++)
+      values[0][i * ld + c] = x_at(first + i, c), values[1][i * ld + c] = x_at(first + i, c + 1);
+  }
+  for (int64_t k = 0; k < SETS * ENTRIES_OF_SET; k++) {
+    int64_t row = entry_row(k / ENTRIES_OF_SET, k % ENTRIES_OF_SET) - first;
+    values[3][k] = row >= 0 && row < n ? (double)row : -1;
+    values[4][k] = entry_value(k / ENTRIES_OF_SET, k % ENTRIES_OF_SET);
+  }
+  for (int k = 0; k < 5; k++) {
+    PASS(env->ops->alloc(env, lengths[k], k < 3 ? env->type : WR_F64, "a test", &v[k]));
+    PASS(env->ops->upload(env, &v[k], values[k]));
+  }
+  for (int c = 0; c < SETS; c++) sums[c] = sums[WR_MAX_COLUMNS + c] = BEFORE;
+  PASS(env->ops->alloc(env, 2 * WR_MAX_COLUMNS, WR_F64, "sums", &v[5]));
+  PASS(env->ops->upload(env, &v[5], sums));
+  wr_epilogue_many e = {.columns = SETS, .y = &v[0], .ldy = ld, .x = &v[1], .ldx = ld, .scale = &v[2],
+                        .room = ENTRIES_OF_SET, .rows = &v[3], .values = &v[4], .times = TIMES, .plus = PLUS,
+                        .sums = &v[5]};
+  PASS(env->ops->epilogue_many(env, &e));
+  PASS(env->ops->download(env, &v[5], sums));
+  for (int c = 0; c < SETS; c++) of[c] = sums[WR_MAX_COLUMNS + c], of[SETS + c] = sums[c];
+  PASS(env->ops->fill(env, &v[0], 0));
+  PASS(env->ops->start_column(env, &e, 1));
+  PASS(env->ops->download(env, &v[5], sums));
+  of[2 * SETS] = sums[WR_MAX_COLUMNS + 1];
+  e.x = NULL;
+  PASS(env->ops->epilogue_many(env, &e));
+  PASS(env->ops->download(env, &v[5], sums));
+  of[2 * SETS + 1] = sums[0];
+  return WR_OK;
+}
+
+static void sum_sets_of_part(wr_comm *comm, void *context) {
+  scene *s = context;
+  wr_vec v[6] = {{0}};
+  wr_env env = {.type = s->type, .threads = 2, .comm = comm};
+  s->status[comm->rank] = wr_env_open(&env);
+  if (s->status[comm->rank] == WR_OK) s->status[comm->rank] = sum_sets(comm, s, &env, v);
+  for (int k = 0; k < 6; k++)
+    if (v[k].id) env.ops->release(&env, &v[k]);
+  wr_env_close(&env);
+}
+
+static void test_sets(void) {
+  double wanted[2 * SETS + 2] = {0};
+  CASE("sums of teleport sets");
+  for (int64_t i = 0; i < N; i++)
+    for (int64_t c = 0; c < SETS; c++) {
+      double y = x_at(i, c) + (TIMES * BEFORE + PLUS) * jump_of(i, c);
+      wanted[SETS + c] += fabs(y - x_at(i, c + 1));
+      if (scale_of(i) != 0) continue;
+      wanted[c] += y;
+      if (c == 1) wanted[2 * SETS] += PLUS * jump_of(i, c);
+    }
+  wanted[2 * SETS + 1] = wanted[SETS];
+  CHECK(wanted[2 * SETS] > 0);
+  for (int type = WR_F32; type <= WR_F64; type++)
+    for (int size = 1; size <= 7; size += 3) {
+      scene s = {.type = (wr_type)type};
+      in_parts(size, sum_sets_of_part, &s);
+      for (int r = 0; r < size; r++) {
+        CHECK(s.status[r] == WR_OK);
+        for (int k = 0; k < 2 * SETS + 2; k++)
+          CHECKF(s.sums[r][k] == wanted[k], "part %d of %d: sum %d is %g, not %g", r, size, k, s.sums[r][k], wanted[k]);
+      }
+    }
+}
+
 typedef enum kind { GENERAL, SYMMETRIC, POSITIVE } kind;
 
 /* Of a chain of N rows, 2 on the diagonal and -1 beside it; one element changed. */
@@ -335,7 +553,7 @@ typedef struct dealing {
 static wr_status deal_part(wr_comm *comm, dealing *d, wr_csr **part, int32_t **numbers, double **x) {
   scene *s = &d->s;
   int64_t starts[MOST_PARTS + 1], *wrong = &s->wrong[comm->rank];
-  double v[N];
+  double *v = NULL;
   PASS(take_slice(comm, s->A, starts, part));
   PASS(wr_part_deal(comm, d->part, starts, part, numbers));
   PASS(wr_halo_make(comm, starts, NULL, *part));
@@ -343,12 +561,14 @@ static wr_status deal_part(wr_comm *comm, dealing *d, wr_csr **part, int32_t **n
   *wrong = s->A->val ? count_wrong(s, *part) : wr_csr_check(*part) != WR_OK;
   s->whole[comm->rank] = (*part)->halo->whole;
   for (int64_t i = 0; i < (*part)->nrows; i++) *wrong += d->part[wr_csr_row_number(*part, i)] != comm->rank;
-  memcpy(v, s->x, sizeof v);
-  wr_halo_take_own(*part, v);
+  PASS(wr_copy_elements(s->x, N, "a vector", &v));
+  PASS(wr_halo_take_own(*part, 1, &v));
   PASS(wr_halo_extend(*part, v, x));
   for (int64_t j = 0; j < (*part)->ncols; j++) *wrong += (*x)[j] != s->x[wr_csr_column_number(*part, j)];
   PASS(wr_halo_is_symmetric(*part, &s->symmetric[comm->rank]));
-  return wr_halo_collect(*part, v, d->all);
+  wr_status status = wr_halo_collect(*part, v, d->all);
+  wr_free(v);
+  return status;
 }
 
 static void deal(wr_comm *comm, void *context) {
@@ -617,6 +837,8 @@ int main(void) {
   test_partition();
   test_columns();
   test_multiply();
+  test_columns_at_once();
+  test_sets();
   test_symmetry();
   test_transpose();
   test_deal();
