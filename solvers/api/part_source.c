@@ -35,10 +35,10 @@ static wr_status find_kind(const char *name, int *is_text) {
     PASS(wr_text_open(name, WR_BINARY_MAGIC, &text)); /* a file that is not there is another failure */
     wr_text_close(&text);
   }
-  if (count < 0 || wr_file_is_packed(kind) || (wr_file_is_matrix(kind) && kind != WR_FILE_BINARY))
+  if (count < 0 || (wr_file_is_matrix(kind) && kind != WR_FILE_BINARY))
     return wr_fail(WR_EUNAVAILABLE,
-                   "%s: several processes take texts that are plain files, matrices saved with --save-binary, and "
-                   "generated ones (gen:...): unpack or save it, or start one process",
+                   "%s: several processes take texts in files, matrices saved with --save-binary, and generated ones "
+                   "(gen:...): save it, or start one process",
                    count < 0 && strcmp(name, "-") == 0 ? "standard input" : name);
   *is_text = kind != WR_FILE_BINARY;
   return WR_OK;
