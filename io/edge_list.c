@@ -464,16 +464,11 @@ wr_status wr_edge_list_read(const char *path, const wr_read_options *options, wr
   wr_status status = r.share ? wr_text_open_share(path, "", &r.text) : wr_text_open(path, "", &r.text);
   if (status != WR_OK) return status;
   TRY(find_body(&r));
-  if (r.share && r.format.names)
-    TRY(wr_fail(WR_EUNAVAILABLE, "%s: its ids are names, which several processes do not number: start one process",
-                r.text.name));
   TRY(parse_text(&r));
   TRY(settle(&r, &stored));
   TRY(wr_text_unchanged(&r.text));
-  if (r.format.names)
-    TRY(number_names(&r, ids));
-  else if (stored > 0 || r.share == NULL)
-    TRY(wr_ids_number(r.text.name, r.ids, r.parts.threads, triplets, ids));
+  if (stored > 0 || r.share == NULL)
+    TRY(r.format.names ? number_names(&r, ids) : wr_ids_number(r.text.name, r.ids, r.parts.threads, triplets, ids));
   if (facts != NULL) note_facts(&r, stored, facts);
 done:
   if (status != WR_OK) wr_triplets_free(triplets);
