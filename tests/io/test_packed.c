@@ -5,6 +5,8 @@
 
 #include "config/memory.h"
 #include "io/input_text.h"
+#include "io/reader.h"
+#include "io/text_parts.h"
 #include "tests/check.h"
 #include "tests/io/input_fixture.h"
 
@@ -144,6 +146,8 @@ static void check_held(wr_text *text, const char *bytes, size_t count, size_t fr
   wr_lines lines = {.capacity = 0};
   size_t next = line_behind(bytes, count, from), wrong = 0;
   CHECK_OK(wr_text_hold(text, (int64_t)from, (int64_t)to));
+  CHECKF(text->from < (int64_t)(from > 0 ? from : 1) && text->from + text->held >= (int64_t)to,
+         "%zu to %zu, and the byte before them, are not held", from, to);
   CHECKF(text->held <= BEGINNING || text->held <= (int64_t)(to - from) + SLACK + 1, "%lld bytes are held of %zu to %zu",
          (long long)text->held, from, to);
   for (size_t at = from; at < to; at += run) {
@@ -180,6 +184,7 @@ static void test_shares(const packer *p) {
   CASE(p->name);
   char *bytes = make_text(MANY), *packed = malloc(2 * MANY);
   for (size_t k = MANY / 3 - LONG / 2; k < MANY / 3 + LONG / 2; k++) bytes[k] = 'x';
+  bytes[MANY - 1] = 'x';
   const size_t middle = MANY / 2 - 3, first = p->pack(packed, MANY, bytes, middle);
   const size_t size = first + p->pack(packed + first, MANY, bytes + middle, MANY - middle);
   const char *path = fixture_put(p->file, packed, size);
@@ -195,6 +200,18 @@ static void test_shares(const packer *p) {
     CHECK_OK(wr_text_unchanged(&text));
     wr_text_close(&text);
   }
+  /* A share that is cut into parts is held. */
+  const wr_read_share share = {.index = 1, .count = 3};
+  wr_text_parts parts = {.threads = 2};
+  wr_triplets triplets = {0};
+  wr_text cut;
+  CHECK_OK(wr_text_open_share(path, "", &cut));
+  CHECK_OK(wr_text_parts_cut(&cut, 100, MANY, &share, &parts, &triplets));
+  CHECKF(cut.from < parts.part[0].begin && cut.from + cut.held >= parts.part[parts.count - 1].end && cut.held < MANY / 2,
+         "%lld bytes are held from %lld on", (long long)cut.held, (long long)cut.from);
+  wr_free(parts.part);
+  wr_triplets_free(&triplets);
+  wr_text_close(&cut);
   /* The first three bytes are left out, of what is held then, too. */
   wr_text text;
   CHECK_OK(wr_text_open_share(path, "", &text));
