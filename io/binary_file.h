@@ -90,16 +90,16 @@ void wr_binary_ranges_close(wr_binary_ranges *file); /* a zeroed one is fine */
 int64_t wr_binary_ranges_pieces(int64_t first, int64_t end);
 
 /* to[end - first] := elements [first, end) of a section: row pointers or ids (int64_t), column indices (int32_t) or values
- * (double).
- * sums[wr_binary_ranges_pieces(first, summed)] := the checksums of the pieces that begin in [first, summed), summed being at
- * most end; so ranges that follow one another give those of all pieces. WR_EINPUT, WR_ENOMEM. */
+ * (double). sums[wr_binary_ranges_pieces(first, summed)] := the checksums of the pieces that begin in [first, summed), summed
+ * being at most end; so ranges that follow one another give those of all pieces. WR_EINPUT, WR_ENOMEM. */
 wr_status wr_binary_ranges_read(const wr_binary_ranges *file, int of, int64_t first, int64_t end, void *to,
                                 int64_t summed, uint64_t *sums);
 
 /* WR_EINPUT: the checksums of all pieces of a section are not those of the file. sums: [count]. */
 wr_status wr_binary_ranges_check(const wr_binary_ranges *file, int of, const uint64_t *sums, int64_t count);
 
-/* *ids := those of all rows, count 0 if there are none; checked in every detail. WR_EINPUT, WR_ENOMEM, with *ids zeroed. */
+/* *ids := those of all rows, count 0 if the file has none. They are checked as wr_binary_read does. WR_EINPUT, WR_ENOMEM, with
+ * *ids zeroed. */
 wr_status wr_binary_ranges_ids(const wr_binary_ranges *file, wr_ids *ids);
 
 #endif

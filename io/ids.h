@@ -28,7 +28,8 @@ const char *wr_ids_name(const wr_ids *ids, int64_t node, int64_t *length);
 /* The node with a name, or -1: none has it, or ids are integers. */
 int64_t wr_ids_find(const wr_ids *ids, const char *name, int64_t length);
 
-/* *all (zeroed) := the names of a and of b, each once; either may have none. WR_ENOMEM, with *all zeroed. */
+/* *all (zeroed) := the names of a and of b, each once, in the order of their bytes; a and b may have none. WR_ENOMEM, with *all
+ * zeroed. */
 wr_status wr_ids_unite(const wr_ids *a, const wr_ids *b, wr_ids *all);
 
 /* place[some->count] := the nodes that have the names of `some` in `all`, which has them all. */

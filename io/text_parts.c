@@ -8,7 +8,7 @@
 /* Several parts for each thread, so that a slow thread delays the others little. */
 enum { SHORTEST = 16 << 10, PARTS_PER_THREAD = 8 };
 
-/* [*begin, *end) := the bytes in which the share's lines begin. */
+/* [*begin, *end) := the bytes in which the share's lines begin, which are held then. */
 static wr_status find_share(wr_text *text, const wr_read_share *share, int64_t *begin, int64_t *end) {
   if (share == NULL) return WR_OK;
   if (text->file < 0)

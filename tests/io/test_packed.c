@@ -207,7 +207,8 @@ static void test_shares(const packer *p) {
   wr_text cut;
   CHECK_OK(wr_text_open_share(path, "", &cut));
   CHECK_OK(wr_text_parts_cut(&cut, 100, MANY, &share, &parts, &triplets));
-  CHECKF(cut.from < parts.part[0].begin && cut.from + cut.held >= parts.part[parts.count - 1].end && cut.held < MANY / 2,
+  CHECKF(cut.from < parts.part[0].begin && cut.from + cut.held >= parts.part[parts.count - 1].end &&
+             cut.held < MANY / 2,
          "%lld bytes are held from %lld on", (long long)cut.held, (long long)cut.from);
   wr_free(parts.part);
   wr_triplets_free(&triplets);
