@@ -95,6 +95,10 @@ static wr_status check_sizes(const char *name, const header *h) {
   return WR_OK;
 }
 
+static wr_status fail_ids(const char *name) {
+  return wr_fail(WR_EINPUT, "%s: its nodes' ids do not ascend from the first one on", name);
+}
+
 static wr_status fail_at_value(const char *name, const wr_csr *A, int nonnegative) {
   int64_t k = 0, i = 0;
   while (k < A->nnz - 1 && isfinite(A->val[k]) && !(nonnegative && A->val[k] < 0)) k++;
@@ -111,7 +115,7 @@ static wr_status judge(const char *name, const wr_binary_scan *scan) {
     return wr_fail(status == WR_OK ? WR_EINTERNAL : status, "%s: %s", name,
                    status == WR_OK ? "two checks of a matrix disagree" : wr_status_message());
   }
-  if (scan->ids_wrong) return wr_fail(WR_EINPUT, "%s: its nodes' ids do not ascend from the first one on", name);
+  if (scan->ids_wrong) return fail_ids(name);
   if (scan->values_wrong) return fail_at_value(name, scan->A, scan->nonnegative);
   if (scan->mirror_wrong) return wr_fail(WR_EINPUT, "%s: is marked as symmetric and is not", name);
   return WR_OK;
@@ -316,7 +320,8 @@ wr_status wr_binary_ranges_open(const char *path, wr_binary_ranges *file) {
   TRY(read_header(&file->text, &h));
   file->nrows = h.nrows, file->ncols = h.ncols, file->nnz = h.nnz, file->version = (int)h.version;
   file->repeated = h.repeated, file->repeats = repeats_of(&h);
-  file->has_values = (h.flags & HAS_VALUES) != 0, file->has_ids = (h.flags & HAS_IDS) != 0;
+  file->has_values = (h.flags & HAS_VALUES) != 0;
+  file->has_ids = (h.flags & HAS_IDS) != 0, file->lists_ids = (h.flags & LISTS_IDS) != 0, file->first_id = h.first_id;
   for (int s = 0; s < SECTIONS; s++) file->offset[s] = h.sections[s].offset, file->sum[s] = h.sections[s].checksum;
 done:
   if (status != WR_OK) wr_binary_ranges_close(file);
@@ -335,7 +340,7 @@ int64_t wr_binary_ranges_pieces(int64_t first, int64_t end) { return pieces_befo
 wr_status wr_binary_ranges_read(const wr_binary_ranges *file, int of, int64_t first, int64_t end, void *to,
                                 int64_t summed, uint64_t *sums) {
   wr_status status;
-  const int64_t widths[] = {8, 4, 8}, totals[] = {file->nrows + 1, file->nnz, file->nnz};
+  const int64_t widths[] = {8, 4, 8, 8}, totals[] = {file->nrows + 1, file->nnz, file->nnz, file->nrows};
   int64_t width = widths[of], total = totals[of];
   char *buffer = NULL;
   TRY(wr_alloc(&buffer, WR_BINARY_PIECE, (size_t)width, "a piece of a file"));
@@ -357,4 +362,23 @@ wr_status wr_binary_ranges_check(const wr_binary_ranges *file, int of, const uin
   if (checksums[file->version](sums, count * (int64_t)sizeof *sums) == file->sum[of]) return WR_OK;
   snprintf(what, sizeof what, "the checksum of its %s differs", section_names[of]);
   return damaged(&file->text, what);
+}
+
+wr_status wr_binary_ranges_ids(const wr_binary_ranges *file, wr_ids *ids) {
+  wr_status status;
+  uint64_t *sums = NULL;
+  int64_t pieces = wr_binary_ranges_pieces(0, file->nrows), wrong;
+  *ids = (wr_ids){.count = file->has_ids ? file->nrows : 0, .first = file->first_id};
+  if (!file->lists_ids) return WR_OK;
+  TRY(wr_alloc(&ids->id, file->nrows, sizeof *ids->id, "the ids"));
+  TRY(wr_alloc(&sums, pieces, sizeof *sums, "checksums"));
+  TRY(wr_binary_ranges_read(file, WR_BINARY_IDS, 0, file->nrows, ids->id, file->nrows, sums));
+  TRY(wr_binary_ranges_check(file, WR_BINARY_IDS, sums, pieces));
+  wrong = ids->id[0] != ids->first;
+  for (int64_t i = 1; i < file->nrows; i++) wrong |= ids->id[i] <= ids->id[i - 1];
+  if (wrong) TRY(fail_ids(file->text.name));
+done:
+  wr_free(sums);
+  if (status != WR_OK) wr_ids_free(ids);
+  return status;
 }

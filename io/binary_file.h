@@ -75,7 +75,8 @@ typedef struct wr_binary_ranges {
   int64_t nrows, ncols, nnz;
   int64_t repeated; /* as in wr_binary_origin, as `repeats` */
   wr_binary_repeats repeats;
-  int has_values, has_ids;
+  int has_values, has_ids, lists_ids; /* lists_ids 0: ids follow one another */
+  int64_t first_id;                   /* of row 0                            */
   int64_t offset[WR_BINARY_SECTIONS];
   uint64_t sum[WR_BINARY_SECTIONS]; /* the checksum of a section as the file has it */
   int version;
@@ -88,13 +89,17 @@ void wr_binary_ranges_close(wr_binary_ranges *file); /* a zeroed one is fine */
 /* Pieces that begin at elements [first, end). */
 int64_t wr_binary_ranges_pieces(int64_t first, int64_t end);
 
-/* to[end - first] := elements [first, end) of a section: row pointers (int64_t), column indices (int32_t) or values (double).
- * sums[wr_binary_ranges_pieces(first, summed)] := the checksums of the pieces that begin in [first, summed), summed being at
- * most end; so ranges that follow one another give those of all pieces. WR_EINPUT, WR_ENOMEM. */
+/* to[end - first] := elements [first, end) of a section: row pointers or ids (int64_t), column indices (int32_t) or values
+ * (double). sums[wr_binary_ranges_pieces(first, summed)] := the checksums of the pieces that begin in [first, summed), summed
+ * being at most end; so ranges that follow one another give those of all pieces. WR_EINPUT, WR_ENOMEM. */
 wr_status wr_binary_ranges_read(const wr_binary_ranges *file, int of, int64_t first, int64_t end, void *to,
                                 int64_t summed, uint64_t *sums);
 
 /* WR_EINPUT: the checksums of all pieces of a section are not those of the file. sums: [count]. */
 wr_status wr_binary_ranges_check(const wr_binary_ranges *file, int of, const uint64_t *sums, int64_t count);
+
+/* *ids := those of all rows, count 0 if the file has none. They are checked as wr_binary_read does. WR_EINPUT, WR_ENOMEM, with
+ * *ids zeroed. */
+wr_status wr_binary_ranges_ids(const wr_binary_ranges *file, wr_ids *ids);
 
 #endif

@@ -67,11 +67,7 @@ int wr_edge_list_is_name(const char *path) {
 static void skip_mark(wr_text *text, const wr_lines *lines) {
   static const char mark[3] = "\xef\xbb\xbf";
   if (lines->end - lines->begin < 3 || memcmp(lines->begin, mark, 3) != 0) return;
-  text->size -= 3;
-  if (text->memory != NULL)
-    memmove(text->memory, text->memory + 3, (size_t)text->size);
-  else
-    text->offset += 3;
+  wr_text_skip(text, 3);
 }
 
 static wr_status check_beginning(edge_reader *r) {
@@ -465,19 +461,14 @@ wr_status wr_edge_list_read(const char *path, const wr_read_options *options, wr
   r.is_csv = has_ending(path, &length, ".csv");
   *triplets = (wr_triplets){.nrows = 0};
   *ids = (wr_ids){.count = 0};
-  wr_status status = wr_text_open(path, "", &r.text);
+  wr_status status = r.share ? wr_text_open_share(path, "", &r.text) : wr_text_open(path, "", &r.text);
   if (status != WR_OK) return status;
   TRY(find_body(&r));
-  if (r.share && r.format.names)
-    TRY(wr_fail(WR_EUNAVAILABLE, "%s: its ids are names, which several processes do not number: start one process",
-                r.text.name));
   TRY(parse_text(&r));
   TRY(settle(&r, &stored));
   TRY(wr_text_unchanged(&r.text));
-  if (r.format.names)
-    TRY(number_names(&r, ids));
-  else if (stored > 0 || r.share == NULL)
-    TRY(wr_ids_number(r.text.name, r.ids, r.parts.threads, triplets, ids));
+  if (stored > 0 || r.share == NULL)
+    TRY(r.format.names ? number_names(&r, ids) : wr_ids_number(r.text.name, r.ids, r.parts.threads, triplets, ids));
   if (facts != NULL) note_facts(&r, stored, facts);
 done:
   if (status != WR_OK) wr_triplets_free(triplets);

@@ -34,7 +34,7 @@ int wr_edge_list_is_name(const char *path);
  * *ids := the ids by place. Both are zeroed on failure. options and facts (kind "edge list" or "edge list with weights", or
  * with the columns that were read where they are not the usual ones) may be NULL. WR_EINPUT, also for more than WR_MAX_INDEX
  * nodes; WR_ENOMEM. Memory follows the length of the text alone. Of a share (wr_read_options) *ids are those of its edges
- * alone, none if it has none; of names, and of quotes with ends of lines inside, WR_EUNAVAILABLE. */
+ * alone, none if it has none; of quotes with ends of lines inside WR_EUNAVAILABLE. */
 wr_status wr_edge_list_read(const char *path, const wr_read_options *options, wr_triplets *triplets, wr_ids *ids,
                             wr_read_facts *facts);
 

@@ -23,19 +23,56 @@ const char *wr_ids_name(const wr_ids *ids, int64_t node, int64_t *length) {
   return ids->names + ids->begin[node];
 }
 
+/* < 0, 0, > 0: the node's name comes before these bytes, is they, comes behind them. */
+static int compare_name(const wr_ids *ids, int64_t node, const char *name, int64_t length) {
+  int64_t own;
+  const char *bytes = wr_ids_name(ids, node, &own);
+  int order = memcmp(bytes, name, (size_t)(own < length ? own : length));
+  return order != 0 ? order : (own > length) - (own < length);
+}
+
 int64_t wr_ids_find(const wr_ids *ids, const char *name, int64_t length) {
   int64_t low = 0, high = ids->names != NULL ? ids->count : 0; /* the name is at one of [low, high), if at all */
   while (low < high) {
-    int64_t middle = low + (high - low) / 2, other;
-    const char *bytes = wr_ids_name(ids, middle, &other);
-    int order = memcmp(bytes, name, (size_t)(other < length ? other : length));
-    if (order == 0 && other == length) return middle;
-    if (order < 0 || (order == 0 && other < length))
+    int64_t middle = low + (high - low) / 2;
+    int order = compare_name(ids, middle, name, length);
+    if (order == 0) return middle;
+    if (order < 0)
       low = middle + 1;
     else
       high = middle;
   }
   return -1;
+}
+
+wr_status wr_ids_unite(const wr_ids *a, const wr_ids *b, wr_ids *all) {
+  wr_status status;
+  int64_t bytes = (a->count > 0 ? a->begin[a->count] : 0) + (b->count > 0 ? b->begin[b->count] : 0), length;
+  TRY(wr_alloc(&all->begin, a->count + b->count + 1, sizeof *all->begin, "the names of a graph"));
+  TRY(wr_alloc(&all->names, bytes, 1, "the names of a graph"));
+  all->first = 1, all->begin[0] = 0;
+  for (int64_t i = 0, j = 0; i < a->count || j < b->count; all->count++) {
+    const char *name = j < b->count ? wr_ids_name(b, j, &length) : NULL;
+    int order = i == a->count ? 1 : name == NULL ? -1 : compare_name(a, i, name, length);
+    if (order <= 0) name = wr_ids_name(a, i, &length);
+    i += order <= 0, j += order >= 0;
+    memcpy(all->names + all->begin[all->count], name, (size_t)length);
+    all->begin[all->count + 1] = all->begin[all->count] + length;
+  }
+  TRY(wr_resize(&all->begin, (all->count + 1) * (int64_t)sizeof *all->begin, "the names of a graph"));
+  TRY(wr_resize(&all->names, all->begin[all->count], "the names of a graph"));
+done:
+  if (status != WR_OK) wr_ids_free(all);
+  return status;
+}
+
+void wr_ids_find_all(const wr_ids *some, const wr_ids *all, int32_t *place) {
+  int64_t node = 0, length;
+  for (int64_t k = 0; k < some->count; k++) {
+    const char *name = wr_ids_name(some, k, &length);
+    while (compare_name(all, node, name, length) < 0) node++;
+    place[k] = (int32_t)node;
+  }
 }
 
 const char *wr_ids_text(const wr_ids *ids, int64_t node, char text[WR_ID_TEXT]) {

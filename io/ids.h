@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "config/status.h"
+
 typedef struct wr_ids {
   int64_t count;  /* of nodes                                                          */
   int64_t first;  /* the id of node 0                                                  */
@@ -25,6 +27,13 @@ const char *wr_ids_name(const wr_ids *ids, int64_t node, int64_t *length);
 
 /* The node with a name, or -1: none has it, or ids are integers. */
 int64_t wr_ids_find(const wr_ids *ids, const char *name, int64_t length);
+
+/* *all (zeroed) := the names of a and of b, each once, in the order of their bytes; a and b may have none. WR_ENOMEM, with *all
+ * zeroed. */
+wr_status wr_ids_unite(const wr_ids *a, const wr_ids *b, wr_ids *all);
+
+/* place[some->count] := the nodes that have the names of `some` in `all`, which has them all. */
+void wr_ids_find_all(const wr_ids *some, const wr_ids *all, int32_t *place);
 
 enum { WR_ID_TEXT = 256 };
 

@@ -20,7 +20,7 @@ enum { LONGEST_PART = 8 << 20, HEADER = 64 << 10 }; /* bytes */
 #define EXPECTED 1.05
 
 typedef struct reader {
-  wr_text text;
+  wr_text *text;
   mm_header header;
   int64_t body; /* where it begins in the text */
   int64_t body_line;
@@ -36,7 +36,7 @@ static wr_status use_header(reader *r) {
   int64_t most = h->nrows > h->ncols ? h->nrows : h->ncols;
   if (most > WR_MAX_INDEX)
     return wr_fail(WR_EINPUT, "%s: more %s than the %lld that a 32-bit index reaches (%lld)",
-                   wr_where(r->text.name, r->body_line - 1, where), most == h->nrows ? "rows" : "columns",
+                   wr_where(r->text->name, r->body_line - 1, where), most == h->nrows ? "rows" : "columns",
                    (long long)WR_MAX_INDEX, (long long)most);
   r->format.coordinate = mm_is_coordinate(h->matcode);
   r->format.pattern = mm_is_pattern(h->matcode);
@@ -54,11 +54,11 @@ static wr_status read_header(reader *r) {
   wr_lines lines = {.capacity = 0};
   wr_status status = WR_OK;
   for (int64_t length = HEADER;; length *= 2) {
-    TRY(wr_text_lines(&r->text, 0, length, &lines));
-    if (length >= r->text.size || mm_has_header(lines.begin, lines.end)) break;
+    TRY(wr_text_lines(r->text, 0, length, &lines));
+    if (length >= r->text->size || mm_has_header(lines.begin, lines.end)) break;
   }
   const char *body = lines.begin;
-  TRY(mm_parse_header(r->text.name, lines.begin, lines.end, &r->header, &body, &r->body_line));
+  TRY(mm_parse_header(r->text->name, lines.begin, lines.end, &r->header, &body, &r->body_line));
   r->body = body - lines.begin;
   TRY(use_header(r));
 done:
@@ -71,11 +71,11 @@ static int64_t least_length(const reader *r) { return r->format.coordinate ? 4 :
 
 /* The parts allocate one by one, none of them much: so their sum is compared here with the memory that is available. */
 static wr_status check_room(const reader *r) {
-  double most = (double)((r->text.size - r->body) / least_length(r) + 1), declared = (double)r->header.nnz * EXPECTED;
+  double most = (double)((r->text->size - r->body) / least_length(r) + 1), declared = (double)r->header.nnz * EXPECTED;
   int64_t entry_bytes = 2 * (int64_t)sizeof(int32_t) + (r->format.pattern ? 0 : (int64_t)sizeof(double));
   double entries = (declared < most ? declared : most) / (r->share ? r->share->count : 1);
   wr_status status = wr_memory_check_block((int64_t)entries * entry_bytes, "its entries");
-  return status == WR_OK ? WR_OK : wr_fail(status, "%s: %s", r->text.name, wr_status_message());
+  return status == WR_OK ? WR_OK : wr_fail(status, "%s: %s", r->text->name, wr_status_message());
 }
 
 static wr_status grow(const wr_entry_format *format, int64_t capacity, wr_triplet_chunk *chunk) {
@@ -90,7 +90,7 @@ static wr_status grow(const wr_entry_format *format, int64_t capacity, wr_triple
 static int64_t expected_entries(const reader *r, const wr_text_part *p) {
   int64_t bytes = p->end - p->begin;
   int64_t most = bytes / least_length(r) + 1;
-  double share = (double)r->header.nnz * (double)bytes / (double)(r->text.size - r->body + 1);
+  double share = (double)r->header.nnz * (double)bytes / (double)(r->text->size - r->body + 1);
   return share * EXPECTED + 64 < (double)most ? (int64_t)(share * EXPECTED) + 64 : most;
 }
 
@@ -140,7 +140,7 @@ static wr_status fail_surplus(const reader *r, const wr_text_part *p, int64_t wi
   wr_status status = WR_OK;
   int64_t seen = 0, offset = p->begin;
   for (int64_t from = p->begin; from < p->end && seen <= within && status == WR_OK; from += WR_TEXT_RUN) {
-    status = wr_text_lines(&r->text, from, p->end - from < WR_TEXT_RUN ? p->end : from + WR_TEXT_RUN, &lines);
+    status = wr_text_lines(r->text, from, p->end - from < WR_TEXT_RUN ? p->end : from + WR_TEXT_RUN, &lines);
     for (const char *at = lines.begin; status == WR_OK && at < lines.end && seen <= within;) {
       wr_input_line line = wr_line_at(at, lines.end);
       offset = lines.offset + (at - lines.begin);
@@ -149,14 +149,14 @@ static wr_status fail_surplus(const reader *r, const wr_text_part *p, int64_t wi
     }
   }
   wr_lines_free(&lines);
-  return status != WR_OK ? status : wr_text_fail_at(&r->text, offset, fail_too_many, r);
+  return status != WR_OK ? status : wr_text_fail_at(r->text, offset, fail_too_many, r);
 }
 
 static wr_status fail_missing(const reader *r, int64_t found) {
   char where[WR_WHERE];
   int64_t number;
-  PASS(wr_text_line_number(&r->text, r->text.size, &number));
-  return wr_fail(WR_EINPUT, "%s: the file ends after %lld of %lld %s", wr_where(r->text.name, number, where),
+  PASS(wr_text_line_number(r->text, r->text->size, &number));
+  return wr_fail(WR_EINPUT, "%s: the file ends after %lld of %lld %s", wr_where(r->text->name, number, where),
                  (long long)found, (long long)r->header.nnz, wr_plural(r->header.nnz, "entry", "entries"));
 }
 
@@ -170,7 +170,7 @@ static wr_status settle(reader *r, int64_t *found) {
   for (int64_t k = 0; k < r->parts.count; k++) {
     int64_t count = r->triplets->chunks[k].count, rest = r->header.nnz > before ? r->header.nnz - before : 0;
     if (count > rest) return fail_surplus(r, &r->parts.part[k], rest);
-    PASS(wr_text_part_check(&r->text, &entries_format, r, &r->parts, k));
+    PASS(wr_text_part_check(r->text, &entries_format, r, &r->parts, k));
     r->parts.part[k].before = before;
     before += count, *found += count;
   }
@@ -215,18 +215,20 @@ static void place_array(const reader *r) {
 
 static void note_facts(const reader *r, int64_t stored, wr_read_facts *facts) {
   char kind[64];
-  *facts = (wr_read_facts){.bytes = r->text.size, .stored = stored, .compressed = r->text.compressed};
+  *facts = (wr_read_facts){.bytes = r->text->size, .stored = stored, .compressed = r->text->compressed};
   mm_typecode_to_str(r->header.matcode, kind, sizeof kind);
   snprintf(facts->kind, sizeof facts->kind, "%s", kind + strlen("matrix "));
 }
 
-wr_status wr_read_opened(const wr_text *text, const wr_read_options *options, wr_triplets *triplets,
-                         wr_read_facts *facts) {
+wr_status wr_read_opened(wr_text *text, const wr_read_options *options, wr_triplets *triplets, wr_read_facts *facts) {
   if (options != NULL && options->share && wr_file_is_matrix(text->kind))
-    return wr_fail(WR_EUNAVAILABLE, "%s: is in binary: one process cannot read a share of it", text->name);
+    return wr_fail(WR_EUNAVAILABLE,
+                   "%s: is in binary, and no share of it can be read: save it with --save-binary, not compressed, "
+                   "or start one process",
+                   text->name);
   if (text->kind == WR_FILE_NPZ) return wr_npz_read(text, options, triplets, facts);
   if (text->kind == WR_FILE_GAPBS) return wr_gapbs_read(text, options, triplets, facts);
-  reader r = {.text = *text, .triplets = triplets, .parts = {.threads = options != NULL ? options->threads : 0}};
+  reader r = {.text = text, .triplets = triplets, .parts = {.threads = options != NULL ? options->threads : 0}};
   if (r.parts.threads <= 0) r.parts.threads = omp_get_max_threads();
   r.format.nonnegative = options != NULL && options->nonnegative;
   r.share = options != NULL ? options->share : NULL;
@@ -235,10 +237,10 @@ wr_status wr_read_opened(const wr_text *text, const wr_read_options *options, wr
   *triplets = (wr_triplets){.nrows = 0};
   TRY(read_header(&r));
   TRY(check_room(&r));
-  TRY(wr_text_parts_cut(&r.text, r.body, LONGEST_PART, r.share, &r.parts, triplets));
-  wr_text_parts_parse(&r.text, &entries_format, &r, &r.parts);
+  TRY(wr_text_parts_cut(r.text, r.body, LONGEST_PART, r.share, &r.parts, triplets));
+  wr_text_parts_parse(r.text, &entries_format, &r, &r.parts);
   TRY(settle(&r, &stored));
-  TRY(wr_text_unchanged(&r.text));
+  TRY(wr_text_unchanged(r.text));
   if (!r.format.coordinate) place_array(&r);
   triplets->nrows = r.header.nrows;
   triplets->ncols = r.header.ncols;
@@ -253,8 +255,9 @@ done:
 wr_status wr_read_triplets(const char *path, const wr_read_options *options, wr_triplets *triplets,
                            wr_read_facts *facts) {
   wr_text text;
+  int shared = options != NULL && options->share != NULL;
   *triplets = (wr_triplets){.nrows = 0};
-  PASS(wr_text_open(path, MM_BANNER, &text));
+  PASS(shared ? wr_text_open_share(path, MM_BANNER, &text) : wr_text_open(path, MM_BANNER, &text));
   wr_status status = wr_read_opened(&text, options, triplets, facts);
   wr_text_close(&text);
   return status;

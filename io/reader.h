@@ -17,8 +17,9 @@
 #include "io/input_text.h"
 
 /* One of several equal shares of a text's lines, each of which another process reads: those that begin in a range of bytes. The
- * shares have all entries once, in file order, and an error is that of the first share that has one. For texts in a file alone:
- * of compressed ones, standard input and binary kinds WR_EUNAVAILABLE. */
+ * shares have all entries once, in file order, and an error is that of the first share that has one. A compressed file is
+ * unpacked twice, since only its end tells how long the text is, and no more than the share is held of it. Of standard input,
+ * pipes and binary kinds WR_EUNAVAILABLE. */
 typedef struct wr_read_share {
   int index, count;
   /* A Matrix Market file declares its entries: its reader calls this once in each share, whether or not that has a defect.
@@ -51,8 +52,7 @@ wr_status wr_read_triplets(const char *path, const wr_read_options *options, wr_
                            wr_read_facts *facts);
 
 /* The same of a text that is open, and stays so. */
-wr_status wr_read_opened(const wr_text *text, const wr_read_options *options, wr_triplets *triplets,
-                         wr_read_facts *facts);
+wr_status wr_read_opened(wr_text *text, const wr_read_options *options, wr_triplets *triplets, wr_read_facts *facts);
 
 /* The same as wr_read_triplets, and a file that was saved in binary (io/binary_file.h), too: then *A := the matrix, *origin
  * is filled and there are no triplets; of others *A := NULL, and origin->ids count from 0 for square matrices whose format

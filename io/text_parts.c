@@ -8,19 +8,18 @@
 /* Several parts for each thread, so that a slow thread delays the others little. */
 enum { SHORTEST = 16 << 10, PARTS_PER_THREAD = 8 };
 
-/* [*begin, *end) := the bytes in which the share's lines begin. */
-static wr_status find_share(const wr_text *text, const wr_read_share *share, int64_t *begin, int64_t *end) {
+/* [*begin, *end) := the bytes in which the share's lines begin, which are held then. */
+static wr_status find_share(wr_text *text, const wr_read_share *share, int64_t *begin, int64_t *end) {
   if (share == NULL) return WR_OK;
-  if (text->memory != NULL)
-    return wr_fail(WR_EUNAVAILABLE, "%s: is compressed or no file: of such a text one process cannot read a share",
-                   text->name);
+  if (text->file < 0)
+    return wr_fail(WR_EUNAVAILABLE, "%s: is no file: of such a text one process cannot read a share", text->name);
   int64_t first = *begin, length = *end - *begin, piece = length / share->count, rest = length % share->count;
   *begin = first + piece * share->index + rest * share->index / share->count;
   *end = first + piece * (share->index + 1) + rest * (share->index + 1) / share->count;
-  return WR_OK;
+  return wr_text_hold(text, *begin, *end);
 }
 
-wr_status wr_text_parts_cut(const wr_text *text, int64_t body, int64_t longest, const wr_read_share *share,
+wr_status wr_text_parts_cut(wr_text *text, int64_t body, int64_t longest, const wr_read_share *share,
                             wr_text_parts *parts, wr_triplets *triplets) {
   int64_t until = text->size;
   PASS(find_share(text, share, &body, &until));

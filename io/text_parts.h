@@ -36,9 +36,10 @@ typedef struct wr_text_format {
 } wr_text_format;
 
 /* *parts := the text from `body` on, or a share of it, cut into parts of equal length, at most `longest` bytes and several
- * for each of parts->threads, which becomes fewer where there are fewer parts. triplets->chunks := a zeroed chunk for each.
- * share may be NULL. WR_EUNAVAILABLE: a share of a text that is no file; WR_ENOMEM. */
-wr_status wr_text_parts_cut(const wr_text *text, int64_t body, int64_t longest, const struct wr_read_share *share,
+ * for each of parts->threads, which becomes fewer where there are fewer parts. triplets->chunks := a zeroed chunk for each. A
+ * share, which may be NULL, is held then (wr_text_hold). WR_EUNAVAILABLE: a share of a text that is no file; WR_EINPUT,
+ * WR_ENOMEM. */
+wr_status wr_text_parts_cut(wr_text *text, int64_t body, int64_t longest, const struct wr_read_share *share,
                             wr_text_parts *parts, wr_triplets *triplets);
 
 /* Parses all parts. What failed is left for wr_text_part_check. */

@@ -1,8 +1,11 @@
-/* The ids are cut into ranges that have about as many, one for each part. Each part sends the ids of its edges to the parts of
- * their ranges, which merge what they get; all merged ranges, one behind another, are sent to all. */
+/* Numbers are cut into ranges that have about as many ids, one for each part. Each part sends the ids of its edges to the parts
+ * of their ranges, which merge what they get; all merged ranges, one behind another, are sent to all.
+ *
+ * Names go from each part to all others, one part after the other, and each part merges them. */
 #include "solvers/api/part_ids.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "config/memory.h"
 
@@ -55,6 +58,11 @@ static int64_t merge(const int64_t *lists, const int64_t *lengths, int size, int
   }
 }
 
+static wr_status fail_too_many(const char *name, int64_t count) {
+  return wr_fail(WR_EINPUT, "%s: more nodes than the %lld that a 32-bit index reaches (%lld)", name,
+                 (long long)WR_MAX_INDEX, (long long)count);
+}
+
 /* *all := the lists of all parts, one behind the other, in each part; of `count` ids here. */
 static wr_status share_lists(wr_comm *comm, const char *name, const int64_t *mine, int64_t count, int64_t **all,
                              int64_t *total) {
@@ -66,9 +74,7 @@ static wr_status share_lists(wr_comm *comm, const char *name, const int64_t *min
   TRY(wr_comm_agree(comm, status));
   TRY(comm->ops->gather(comm, "the ids of a graph", &count, sizeof count, counts));
   for (int r = 0; r < comm->size; r++) *total += counts[r];
-  if (*total > WR_MAX_INDEX)
-    TRY(wr_fail(WR_EINPUT, "%s: more nodes than the %lld that a 32-bit index reaches (%lld)", name,
-                (long long)WR_MAX_INDEX, (long long)*total));
+  if (*total > WR_MAX_INDEX) TRY(fail_too_many(name, *total));
   TRY(wr_comm_agree(comm, wr_alloc(all, *total, sizeof **all, "the ids of a graph")));
   for (int r = 0; r < comm->size; at += counts[r], r++) {
     int64_t bytes = (int64_t)sizeof *mine;
@@ -121,33 +127,97 @@ static void find_places(const int64_t *mine, int64_t count, const int64_t *all, 
   }
 }
 
-wr_status wr_part_ids_number(wr_comm *comm, const char *name, wr_triplets *triplets, wr_ids *ids) {
+/* *all (zeroed) := the numbers of all parts, of which place[ids->count] are those of this one; frees ids. */
+static wr_status unite_numbers(wr_comm *comm, const char *name, wr_ids *ids, int32_t *place, wr_ids *all) {
   wr_status status;
-  int64_t *splits = NULL, *mine = NULL, *all = NULL, count = ids->count, total = 0;
-  int32_t *place = NULL;
+  int64_t *splits = NULL, *mine = NULL, count = ids->count;
   status = wr_alloc(&splits, comm->size + 1, sizeof *splits, "the ids of a graph");
   if (status == WR_OK) status = wr_alloc(&mine, count, sizeof *mine, "the ids of a graph");
-  if (status == WR_OK) status = wr_alloc(&place, count, sizeof *place, "the ids of a graph");
   TRY(wr_comm_agree(comm, status));
   for (int64_t k = 0; k < count; k++) mine[k] = wr_ids_at(ids, k);
   TRY(choose_ranges(comm, ids, splits));
   wr_ids_free(ids);
-  TRY(unite(comm, name, splits, mine, count, &all, &total));
-  find_places(mine, count, all, place);
+  TRY(unite(comm, name, splits, mine, count, &all->id, &all->count));
+  find_places(mine, count, all->id, place);
+  if (all->count == 0) goto done;
+  all->first = all->id[0];
+  if (all->id[all->count - 1] - all->first == all->count - 1) wr_free(all->id), all->id = NULL;
+done:
+  wr_free(splits);
+  wr_free(mine);
+  return status;
+}
+
+/* ---- names ---- */
+
+/* data[bytes] of part `from` becomes that of all parts. parcels: [2 * comm->size]. */
+static wr_status spread(wr_comm *comm, int from, void *data, int64_t bytes, wr_parcel *parcels) {
+  memset(parcels, 0, 2 * (size_t)comm->size * sizeof *parcels);
+  for (int r = 0; r < comm->size; r++)
+    if (r != from && comm->rank == from) parcels[r] = (wr_parcel){data, bytes};
+  if (comm->rank != from) parcels[comm->size + from] = (wr_parcel){data, bytes};
+  PASS(comm->ops->begin(comm, parcels, parcels + comm->size));
+  return comm->ops->end(comm, "the names of a graph");
+}
+
+/* Adds the names of part `from` to *all, in each part. sizes: how many they are, and their bytes. */
+static wr_status add_names(wr_comm *comm, const char *name, int from, const int64_t sizes[2], const wr_ids *mine,
+                           wr_parcel *parcels, wr_ids *all) {
+  wr_status status = WR_OK;
+  wr_ids theirs = {.count = sizes[0]}, list, both = {0};
+  if (comm->rank != from) status = wr_alloc(&theirs.begin, sizes[0] + 1, sizeof *theirs.begin, "the names of a graph");
+  if (comm->rank != from && status == WR_OK) status = wr_alloc(&theirs.names, sizes[1], 1, "the names of a graph");
+  TRY(wr_comm_agree(comm, status));
+  list = comm->rank == from ? *mine : theirs;
+  TRY(spread(comm, from, list.begin, (sizes[0] + 1) * (int64_t)sizeof *list.begin, parcels));
+  TRY(spread(comm, from, list.names, sizes[1], parcels));
+  TRY(wr_comm_agree(comm, wr_ids_unite(all, &list, &both)));
+  if (both.count > WR_MAX_INDEX) TRY(fail_too_many(name, both.count));
+  wr_ids_free(all);
+  *all = both, both = (wr_ids){0};
+done:
+  wr_ids_free(&theirs);
+  wr_ids_free(&both);
+  return status;
+}
+
+/* *all (zeroed) := the names of all parts, of which place[mine->count] are those of this one. */
+static wr_status unite_names(wr_comm *comm, const char *name, const wr_ids *mine, int32_t *place, wr_ids *all) {
+  wr_status status;
+  const int64_t size[2] = {mine->count, mine->count > 0 ? mine->begin[mine->count] : 0};
+  int64_t *sizes = NULL;
+  wr_parcel *parcels = NULL;
+  status = wr_alloc(&sizes, 2 * comm->size, sizeof *sizes, "the names of a graph");
+  if (status == WR_OK) status = wr_alloc(&parcels, 2 * comm->size, sizeof *parcels, "the names of a graph");
+  TRY(wr_comm_agree(comm, status));
+  TRY(comm->ops->gather(comm, "the names of a graph", size, sizeof size, sizes));
+  for (int r = 0; r < comm->size; r++)
+    if (sizes[2 * r] > 0) TRY(add_names(comm, name, r, sizes + 2 * r, mine, parcels, all));
+  wr_ids_find_all(mine, all, place);
+done:
+  wr_free(sizes);
+  wr_free(parcels);
+  return status;
+}
+
+wr_status wr_part_ids_number(wr_comm *comm, const char *name, wr_triplets *triplets, wr_ids *ids) {
+  wr_status status;
+  wr_ids all = {0};
+  int32_t *place = NULL;
+  int64_t are_names = ids->names != NULL;
+  TRY(wr_comm_agree(comm, wr_alloc(&place, ids->count, sizeof *place, "the ids of a graph")));
+  TRY(wr_comm_max_counts(comm, &are_names, 1)); /* of a part without edges nothing is known */
+  TRY(are_names ? unite_names(comm, name, ids, place, &all) : unite_numbers(comm, name, ids, place, &all));
   for (int64_t c = 0; c < triplets->nchunks; c++)
     for (int64_t k = 0; k < triplets->chunks[c].count; k++) {
       wr_triplet_chunk *chunk = &triplets->chunks[c];
       chunk->row[k] = place[chunk->row[k]], chunk->col[k] = place[chunk->col[k]];
     }
-  triplets->nrows = triplets->ncols = total;
-  *ids = (wr_ids){.count = total, .first = total > 0 ? all[0] : 0, .id = all};
-  int is_dense = total > 0 && all[total - 1] - all[0] == total - 1;
-  if (is_dense) ids->id = NULL;
-  if (!is_dense) all = NULL;
+  triplets->nrows = triplets->ncols = all.count;
+  wr_ids_free(ids);
+  *ids = all, all = (wr_ids){0};
 done:
-  wr_free(splits);
-  wr_free(mine);
   wr_free(place);
-  wr_free(all);
+  wr_ids_free(&all);
   return status;
 }

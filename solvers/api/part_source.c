@@ -36,10 +36,10 @@ static wr_status find_kind(const char *name, int *is_text) {
     PASS(wr_text_open(name, WR_BINARY_MAGIC, &text)); /* a file that is not there is another failure */
     wr_text_close(&text);
   }
-  if (count < 0 || wr_file_is_packed(kind) || (wr_file_is_matrix(kind) && kind != WR_FILE_BINARY))
+  if (count < 0 || (wr_file_is_matrix(kind) && kind != WR_FILE_BINARY))
     return wr_fail(WR_EUNAVAILABLE,
-                   "%s: several processes take texts that are plain files, matrices saved with --save-binary, and "
-                   "generated ones (gen:...): unpack or save it, or start one process",
+                   "%s: several processes take texts in files, matrices saved with --save-binary, and generated ones "
+                   "(gen:...): save it, or start one process",
                    count < 0 && strcmp(name, "-") == 0 ? "standard input" : name);
   *is_text = kind != WR_FILE_BINARY;
   return WR_OK;
@@ -55,9 +55,6 @@ static wr_status open_source(const char *name, int threads, row_source *source) 
   }
   PASS(wr_binary_ranges_open(name, &source->file));
   source->n = source->file.nrows, source->ncols = source->file.ncols;
-  if (source->file.has_ids)
-    return wr_fail(WR_EUNAVAILABLE, "%s: its rows have ids, which several processes do not keep: start one process",
-                   name);
   return WR_OK;
 }
 
@@ -181,6 +178,11 @@ static wr_status check_square(const char *name, int64_t nrows, int64_t ncols) {
                  (long long)ncols);
 }
 
+/* Leaves those that the file has to the caller. */
+static void give_ids(const wr_source_options *o, wr_ids *ids) {
+  if (o->ids && ids->count > 0) *o->ids = *ids, *ids = (wr_ids){0};
+}
+
 /* *A := this part's rows of a generated or saved matrix, with columns of the whole. */
 static wr_status take_rows(const char *name, wr_comm *comm, const wr_source_options *o, int transposed, int64_t *starts,
                            wr_ledger *ledger, wr_csr **A, wr_problem_facts *facts) {
@@ -191,6 +193,7 @@ static wr_status take_rows(const char *name, wr_comm *comm, const wr_source_opti
   origin.repeated = source.file.repeated, origin.repeats = source.file.repeats;
   if (status == WR_OK) status = wr_source_check_origin(name, o, &origin);
   if (status == WR_OK) status = check_square(name, source.n, source.ncols);
+  if (status == WR_OK) status = wr_binary_ranges_ids(&source.file, &origin.ids);
   TRY(wr_comm_agree(comm, status));
   TRY(cut(&source, comm, starts));
   int64_t first = starts[comm->rank], end = starts[comm->rank + 1];
@@ -205,7 +208,9 @@ static wr_status take_rows(const char *name, wr_comm *comm, const wr_source_opti
   wr_source_remark(facts, &origin);
   wr_ledger_enter(ledger, WR_PHASE_ASSEMBLE);
   if (transposed) TRY(wr_part_transpose(comm, starts, A));
+  give_ids(o, &origin.ids);
 done:
+  wr_ids_free(&origin.ids);
   wr_binary_ranges_close(&source.file);
   return status;
 }
@@ -276,7 +281,7 @@ static wr_status take_text(const char *name, wr_comm *comm, const wr_source_opti
   facts->bytes = read.bytes;
   snprintf(facts->kind, sizeof facts->kind, "%s", read.kind);
   wr_source_remark(facts, &origin);
-  if (o->ids && origin.ids.count > 0) *o->ids = origin.ids, origin.ids = (wr_ids){0};
+  give_ids(o, &origin.ids);
 done:
   wr_ids_free(&origin.ids);
   wr_triplets_free(&triplets);

@@ -193,9 +193,6 @@ damaged 100 header
 damaged 204800 'row pointers'
 damaged 1000000 'column indices'
 damaged 5000000 values
-run 0 pagerank -q --save-binary "$work/ids.wrm" tests/data/edges/system.tsv
-together 4 2 "$work/ids.wrm"
-one_sentence 'its rows have ids'
 together 3 2 "$work/none.wrm"
 one_sentence 'none.wrm'
 
@@ -284,18 +281,73 @@ matrix missing.mtx 'coordinate real general' '5 5 6' '1 1 1' '2 2 2' '3 3 3' '4 
 matrix surplus.mtx 'coordinate real general' '5 5 4' '1 1 1' '2 2 2' '3 3 3' '4 4 4' '5 5 5' '6 6 x'
 matrix header.mtx 'coordinate real general' '5 x 4' '1 1 1'
 printf '1 2 1\n2 3 1\n3 -1 1\n4 1 1\n' >"$work/negative.tsv"
-for file in letters.mtx missing.mtx surplus.mtx header.mtx negative.tsv; do
-  run 3 bicgstab -q "$work/$file"
+printf 'a b 1\nb c 2\nc c x\nd a 1\n' >"$work/names.tsv"
+as_alone() { # file that one process refuses
+  run 3 bicgstab -q "$work/$1"
   mv "$err" "$work/said"
-  together 3 3 "$work/$file"
+  together 3 3 "$work/$1"
   one_sentence "$(cat "$work/said")"
+}
+for file in letters.mtx missing.mtx surplus.mtx header.mtx negative.tsv names.tsv; do as_alone $file; done
+
+# Compressed texts give the bits of the texts, and the errors of one process: short ones, and one of 2 MB.
+awk 'BEGIN { n = 30000; print "%%MatrixMarket matrix coordinate real general"; print n, n, 3 * n - 2
+  for (i = 1; i <= n; i++) for (j = i - 1; j <= i + 1; j++)
+    if (j > 0 && j <= n) print i, j, j == i ? 4 + i / 7 : -1 / (i + j) }' >"$work/long.mtx"
+sed '50000s/ .*/ x/' "$work/long.mtx" >"$work/deep.mtx"
+sed '$d' "$work/long.mtx" >"$work/few.mtx"
+for file in list.tsv long.mtx; do together 0 3 -q --deterministic -o "$work/$file.npy" "$work/$file"; done
+packed() { # tool, ending
+  for file in list.tsv long.mtx; do
+    "$1" -c "$work/$file" >"$work/$file.$2"
+    together 0 3 -q --deterministic -o "$work/packed.npy" "$work/$file.$2"
+    same "answers of $file and of $file.$2" "$work/$file.npy" "$work/packed.npy"
+  done
+  for file in surplus.mtx negative.tsv deep.mtx few.mtx; do
+    "$1" -c "$work/$file" >"$work/$file.$2"
+    as_alone "$file.$2"
+  done
+  { head -c 999999 "$work/long.mtx" | "$1" -c && tail -c +1000000 "$work/long.mtx" | "$1" -c; } >"$work/twice.mtx.$2"
+  together 0 3 -q --deterministic -o "$work/twice.npy" "$work/twice.mtx.$2"
+  same "answers of one stream and of two" "$work/long.mtx.npy" "$work/twice.npy"
+  size=$(wc -c <"$work/long.mtx.$2")
+  head -c $((size - 3)) "$work/long.mtx.$2" >"$work/cut.mtx.$2"
+  { head -c $((size / 2)) "$work/long.mtx.$2" && printf damage && tail -c +$((size / 2 + 7)) "$work/long.mtx.$2"; } \
+    >"$work/bad.mtx.$2"
+  for file in cut.mtx bad.mtx; do as_alone "$file.$2"; done
+}
+for tool in gzip zstd xz; do
+  case $tool in gzip) ending=gz found=ZLIB ;; zstd) ending=zst found=ZSTD ;; xz) ending=xz found=XZ ;; esac
+  if grep -q "^FOUND_$found := 1" "$BUILD/found.mk" && command -v $tool >"$work/none"; then
+    packed $tool $ending
+  else
+    skip 24 "this build or this machine has no $tool"
+  fi
 done
-gzip -c "$work/symmetric.mtx" >"$work/packed.mtx.gz"
-printf 'a b 1\nb a 1\na a 2\n' >"$work/names.tsv"
-for file in packed.mtx.gz names.tsv; do
-  together 4 2 "$work/$file"
-  one_sentence 'start one process'
-done
+
+# A list and what is saved of it, with its ids, give the same answers; damage in the ids is found.
+run 0 bicgstab -q --save-binary "$work/ids.wrm" "$work/list.tsv"
+together 0 3 -q --deterministic -o "$work/ids.tsv" "$work/ids.wrm"
+together 0 3 -q --deterministic -o "$work/text.tsv" "$work/list.tsv"
+same 'answers of a list and of the saved list' "$work/ids.tsv" "$work/text.tsv"
+cp "$work/ids.wrm" "$work/b.wrm"
+printf '\377' | dd of="$work/b.wrm" bs=1 seek=$(($(wc -c <"$work/b.wrm") - 4096)) conv=notrunc 2>"$work/dd"
+together 3 2 "$work/b.wrm"
+one_sentence 'b.wrm: damaged: the checksum of its ids differs'
+
+# What one process reads.
+printf '"a\nb",c\nc,d\n' >"$work/lines.csv"
+together 4 2 --header no "$work/lines.csv"
+one_sentence 'has ends of lines inside quotes'
+together 4 2 -
+one_sentence 'standard input: several processes take'
+if grep -q '^FOUND_ZLIB := 1' "$BUILD/found.mk"; then
+  gzip -c "$work/ids.wrm" >"$work/ids.wrm.gz"
+  together 4 2 "$work/ids.wrm.gz"
+  one_sentence 'is in binary, and no share of it can be read'
+else
+  skip 3 'this build has no zlib'
+fi
 together 1 3 tests/data/edges/system.tsv
 one_sentence '2 rows for 3 processes'
 together 1 3 gen:stencil:n=1
@@ -312,7 +364,7 @@ expect 'the help is not printed once'
 call 4 timeout 60 "$launcher" --allow-run-as-root --oversubscribe -n 2 "$BUILD/spmv" gen:web:n=100
 says "$err" 'spmv: spmv does not run in several processes'
 
-# One of two processes has no memory for its rows, 490 MB: a limit under which it solves a small system.
+# One of two processes has no memory for its rows, 550 MB: a limit under which it solves a small system.
 two() { # KB for the second one, matrix
   timeout 120 "$launcher" --allow-run-as-root --oversubscribe -n 1 "$BUILD/bicgstab" -q "$2" : \
     -n 1 sh -c "ulimit -v $1; exec '$BUILD/bicgstab' -q $2"
@@ -322,7 +374,7 @@ for kb in 1000000 700000 400000; do
   two $kb gen:stencil:n=8 >"$work/small" 2>&1 && limit=$((kb + kb / 10)) # what MPI takes differs from start to start
 done
 if [ $limit -gt 0 ]; then
-  call 6 two $limit gen:stencil:n=170
+  call 6 two $limit gen:stencil:n=220
   one_sentence 'out of memory'
 else
   skip 3 'the program does not start in little memory, as under a sanitizer or with the libraries of CUDA'

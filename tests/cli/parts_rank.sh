@@ -77,6 +77,31 @@ sed -n '/problem/,/dangling/p; /rank  /,/order/p' "$out" >"$work/alone"
 together 0 3 "$work/ids.tsv"
 sed -n '/problem/,/dangling/p; /rank  /,/order/p' "$out" >"$work/together"
 same 'what is said of ids and repeats' "$work/together" "$work/alone"
+# The ids of a saved list; names, which are numbered as one process numbers them, and come back with the scores.
+run 0 pagerank -q --save-binary "$work/ids.wrm" "$work/ids.tsv"
+ranks 3 "$work/ids.wrm"
+together 0 2 -q --deterministic -o "$work/text.tsv" "$work/ids.tsv"
+together 0 2 -q --deterministic -o "$work/saved.tsv" "$work/ids.wrm"
+same 'scores of a list and of the saved list' "$work/saved.tsv" "$work/text.tsv"
+awk 'BEGIN { for (k = 1; k <= 900; k++) { source = k * k * 7919 % 211; target = k * k * k % 199
+  print "\"w, " source "\";\"http://" (target % 7 ? target : "") "/" target * target "\""
+  if (target % 9 == 0) print "http://" target "/" target * target ";w, " source } }' >"$work/names.csv"
+printf 'http:///0\t1\nhttp://1/1\t2\n' >"$work/home.txt"
+for n in 2 4; do ranks $n --separator semicolon --header no "$work/names.csv"; done
+ranks 3 --separator semicolon --header no --personalize "$work/home.txt" "$work/names.csv"
+run 0 pagerank --separator semicolon --header no "$work/names.csv"
+sed -n '/problem/,/dangling/p; /rank  /,/order/p' "$out" | grep -v order >"$work/alone"
+together 0 3 --separator semicolon --header no "$work/names.csv"
+sed -n '/problem/,/dangling/p; /rank  /,/order/p' "$out" | grep -v order >"$work/together"
+same 'what is said of names' "$work/together" "$work/alone"
+printf 'a b\nb a\n' >"$work/few.tsv" # the third process has no edge
+together 1 3 "$work/few.tsv"
+one_sentence '2 rows for 3 processes'
+printf 'a b c d e f g h i j k l m n o p\n' | tr ' ' '\n' | awk '{ print "all", $1 }' >"$work/star.tsv"
+ranks 4 --header no "$work/star.tsv"
+printf '%080d b\nc d\ne f\n' 1 >"$work/wide.tsv" # shares of bytes: one line is longer than two of three
+ranks 3 --ids names "$work/wide.tsv"
+
 together 0 3 -q --deterministic -o "$work/text.npy" "$work/weights.mtx"
 together 0 3 -q --deterministic -o "$work/saved.npy" "$work/weights.wrm"
 same 'scores of a text and of a saved matrix' "$work/text.npy" "$work/saved.npy"

@@ -96,7 +96,7 @@ static inline wr_csr *small(int with_values) {
 }
 
 static inline wr_status read_image(const image *m, int nonnegative, wr_csr **A) {
-  wr_text text = {.name = "image", .size = m->size, .memory = m->bytes, .file = -1};
+  wr_text text = {.name = "image", .size = m->size, .memory = m->bytes, .held = m->size, .file = -1};
   wr_binary_origin origin;
   *A = NULL;
   if (wr_file_kind_of(m->bytes, m->size) != WR_FILE_BINARY) return wr_fail(WR_EINPUT, "image: not told from a text");

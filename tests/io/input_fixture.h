@@ -43,6 +43,21 @@ static inline const char *fixture_put(const char *name, const char *bytes, size_
   return path;
 }
 
+#ifdef WR_HAVE_ZLIB
+#include <zlib.h>
+
+/* The same, compressed. */
+static inline const char *fixture_put_gzip(const char *name, const char *bytes, size_t count) {
+  const char *path = fixture_path(name);
+  unlink(path);
+  gzFile file = gzopen(path, "wb1");
+  int written = file != NULL && (count == 0 || gzwrite(file, bytes, (unsigned)count) == (int)count);
+  if (file != NULL && gzclose(file) != Z_OK) written = 0;
+  CHECKF(written, "%s: %s", path, strerror(errno));
+  return path;
+}
+#endif
+
 typedef struct fixture_text {
   size_t count;
   char *bytes; /* [count + 1], the last one 0 */

@@ -38,6 +38,17 @@ static int same_origin(const wr_csr *A, const wr_binary_origin *a, const wr_bina
   return a->ids.count == 0 || (a->ids.count == A->nrows && (a->ids.id == NULL) == (b->ids.id == NULL));
 }
 
+/* The ids as each of several processes reads them. */
+static void check_ranges(const char *path, const wr_csr *A, const wr_binary_origin *origin) {
+  wr_binary_ranges file;
+  wr_binary_origin back = *origin;
+  CHECK_OK(wr_binary_ranges_open(path, &file));
+  CHECK_OK(wr_binary_ranges_ids(&file, &back.ids));
+  CHECK(same_origin(A, origin, &back));
+  wr_ids_free(&back.ids);
+  wr_binary_ranges_close(&file);
+}
+
 /* Frees A. */
 static void check_round_trip(wr_csr *A, wr_binary_origin origin) {
   const char *path = fixture_path("matrix.wrm");
@@ -54,6 +65,7 @@ static void check_round_trip(wr_csr *A, wr_binary_origin origin) {
     CHECK(B != NULL && same_matrix(A, B) && same_origin(A, &origin, &back));
     wr_ids_free(&back.ids);
     wr_csr_free(B);
+    check_ranges(path, A, &origin);
   }
   CHECK_OK(read_image(&m, 0, &B));
   CHECK(B != NULL && same_matrix(A, B));

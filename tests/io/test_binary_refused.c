@@ -110,8 +110,21 @@ static void test_headers(void) {
   check_header(PAGE - 16, 1, "its sections are not where");
 }
 
+/* By one process, and by each of several; frees the image. */
+static void check_ids_refused(image m, const char *why) {
+  wr_binary_ranges file;
+  wr_ids ids = {0};
+  wr_status status = wr_binary_ranges_open(fixture_put("ids.wrm", m.bytes, (size_t)m.size), &file);
+  if (status == WR_OK) status = wr_binary_ranges_ids(&file, &ids);
+  CHECK_FAILS(WR_EINPUT, status);
+  CHECK_MESSAGE(why);
+  CHECK(ids.id == NULL && ids.count == 0);
+  wr_binary_ranges_close(&file);
+  check_refused(m, 0, why);
+}
+
 static void check_ids(wr_csr *A, wr_binary_origin origin, const char *why) {
-  check_refused(image_of(A, &origin), 0, why);
+  check_ids_refused(image_of(A, &origin), why);
   CHECK_FAILS(WR_EINPUT, wr_binary_write(fixture_path("never.wrm"), A, &origin, 1));
   CHECK_MESSAGE(why);
   wr_csr_free(A);
@@ -132,7 +145,10 @@ static void test_ids(void) {
   image m = image_of(A, &named);
   put64(&m, 160, 0); /* the first one is 1 */
   seal(&m);
-  check_refused(m, 0, "ids do not ascend from the first one on");
+  check_ids_refused(m, "ids do not ascend from the first one on");
+  m = image_of(A, &named);
+  m.bytes[m.size - PAGE] ^= 1;
+  check_ids_refused(m, "damaged: the checksum of its ids differs");
   wr_csr_free(A);
   wr_csr *wide = make(1, 2, (int64_t[]){0, 1}, (int32_t[]){0}, NULL);
   check_ids(wide, (wr_binary_origin){.ids = {.count = 1}}, "ids from 0 on cannot be those of 1 x 2 nodes");

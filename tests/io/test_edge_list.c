@@ -436,11 +436,8 @@ static void check_no_memory(const char *text, int64_t count, int least) {
   CHECKF(failures >= least && failures < 200, "%d failures", failures);
 }
 
-/* The shares of a list, in order, have the edges of all of it; what is for one process says so. */
-static void test_shares(void) {
-  CASE("shares");
-  const char *text = "# c\n5 7 1\n7 " BIGGEST " 2\n\n% c\n9 5 3\n5 7 4\n100 9 0.5\n7 7 6";
-  const char *path = fixture_put("text.tsv", text, strlen(text));
+/* The shares of a list, in order, have the edges of all of it. */
+static void check_shares(const char *path) {
   list whole, l;
   CHECK_OK(read_with(path, 2, 0, &whole));
   for (int count = 1; count <= 9; count++) {
@@ -460,19 +457,29 @@ static void test_shares(void) {
     CHECKF(at == count_of(&whole.t), "%d shares: %lld edges", count, (long long)at);
   }
   forget(&whole);
+}
+
+static void test_shares(void) {
+  CASE("shares");
+  static const char *const texts[] = {"# c\n5 7 1\n7 " BIGGEST " 2\n\n% c\n9 5 3\n5 7 4\n100 9 0.5\n7 7 6",
+                                      "\xef\xbb\xbf"
+                                      "3 4\n4 5\n"};
+  for (int k = 0; k < 2; k++) {
+    check_shares(fixture_put("text.tsv", texts[k], strlen(texts[k])));
+#ifdef WR_HAVE_ZLIB
+    check_shares(fixture_put_gzip("text.tsv.gz", texts[k], strlen(texts[k])));
+#endif
+  }
+  CASE("a share of what is for one process");
+  const char *text = "1,2,\"x\ny\"\n2,1,\"z\"\n";
   const wr_read_share half = {.index = 0, .count = 2};
   wr_read_options options = {.threads = 2, .columns = choice, .share = &half};
-  const struct {
-    const char *text, *why;
-  } alone[] = {{"a b\nb c\n", "its ids are names"},
-               {"1,2,\"x\ny\"\n2,1,\"z\"\n", "has ends of lines inside quotes"}};
+  list l;
   options.columns.column[WR_EDGE_SOURCE].number = 1, options.columns.column[WR_EDGE_TARGET].number = 2;
-  for (int k = 0; k < 2; k++) {
-    path = fixture_put(k ? "text.csv" : "text.tsv", alone[k].text, strlen(alone[k].text));
-    CHECK_FAILS(WR_EUNAVAILABLE, wr_edge_list_read(path, &options, &l.t, &l.ids, &l.facts));
-    CHECK_MESSAGE(alone[k].why);
-    forget(&l);
-  }
+  const char *path = fixture_put("text.csv", text, strlen(text));
+  CHECK_FAILS(WR_EUNAVAILABLE, wr_edge_list_read(path, &options, &l.t, &l.ids, &l.facts));
+  CHECK_MESSAGE("has ends of lines inside quotes");
+  forget(&l);
 }
 
 static void test_no_memory(void) {

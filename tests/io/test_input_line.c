@@ -85,7 +85,7 @@ static void test_runs(void) {
     CHECK_OK(wr_text_open(fixture_put("runs", bytes, (size_t)length), NULL, &text));
     check_runs(&text, bytes);
     wr_text_close(&text);
-    wr_text memory = {.name = "memory", .size = length, .memory = bytes, .file = -1};
+    wr_text memory = {.name = "memory", .size = length, .memory = bytes, .held = length, .file = -1};
     check_runs(&memory, bytes);
   }
 }

@@ -334,6 +334,102 @@ static void test_no_memory(void) {
   }
 }
 
+/* ---- shares ---- */
+
+static int is_name(const wr_ids *ids, int64_t node, const model *m, int k) {
+  int64_t length;
+  const char *name = wr_ids_name(ids, node, &length);
+  return compare(name, (int)length, m->name[k], m->length[k]) == 0;
+}
+
+/* Each share of a list has the names of its edges alone; those of all shares, united, are the list's, and so are its edges. */
+static void check_shares(const model *m, const char *path, const wr_edge_choice *choice, int count) {
+  list l[9];
+  int32_t *place = malloc(sizeof *place * NODES);
+  wr_ids all = {0}, more;
+  int64_t k = 0, wrong = 0;
+  for (int share = 0; share < count; share++) {
+    const wr_read_share of = {.index = share, .count = count};
+    wr_read_options options = {.threads = 2, .columns = *choice, .share = &of};
+    CHECK_OK(wr_edge_list_read(path, &options, &l[share].t, &l[share].ids, &l[share].facts));
+    more = (wr_ids){0};
+    CHECK_OK(wr_ids_unite(share % 2 ? &l[share].ids : &all, share % 2 ? &all : &l[share].ids, &more));
+    wr_ids_free(&all);
+    all = more;
+  }
+  CHECKF(all.count == m->nodes && all.first == 1 && all.id == NULL, "%lld names", (long long)all.count);
+  for (int node = 0; node < m->nodes && all.count == m->nodes; node++) wrong += !is_name(&all, node, m, node);
+  for (int share = 0; share < count; share++) {
+    wr_ids_find_all(&l[share].ids, &all, place);
+    for (int64_t c = 0; c < l[share].t.nchunks; c++)
+      for (int64_t n = 0; n < l[share].t.chunks[c].count && k < EDGES; n++, k++)
+        wrong +=
+            place[l[share].t.chunks[c].row[n]] != m->source[k] || place[l[share].t.chunks[c].col[n]] != m->target[k];
+    forget(&l[share]);
+  }
+  CHECKF(wrong == 0 && k == EDGES, "%d shares: %lld wrong, %lld edges", count, (long long)wrong, (long long)k);
+  wr_ids_free(&all);
+  free(place);
+}
+
+static void test_shares(void) {
+  CASE("shares of a list of names");
+  static model m;
+  char *text = malloc(EDGES * (4 * LONGEST + 8)), *at = text;
+  state = 5;
+  make_model(&m, "abcd,", 5);
+  for (int k = 0; k < EDGES; k++) {
+    at = put_name(at, &m, m.source[k], k % 3 == 0);
+    *at++ = '\t';
+    at = put_name(at, &m, m.target[k], k % 5 == 0);
+    *at++ = '\n';
+  }
+  const wr_edge_choice choice = {.ids = WR_IDS_NAMES, .separator = WR_SEPARATOR_TAB, .header = WR_HEADER_NO};
+  for (int count = 1; count <= 9; count += 2) {
+    check_shares(&m, fixture_put("names.tsv", text, (size_t)(at - text)), &choice, count);
+#ifdef WR_HAVE_ZLIB
+    check_shares(&m, fixture_put_gzip("names.tsv.gz", text, (size_t)(at - text)), &choice, count);
+#endif
+  }
+  free(text);
+}
+
+static void test_uniting(void) {
+  CASE("uniting names");
+  int64_t begin_a[] = {0, 1, 3, 4}, begin_b[] = {0, 2, 4}, length;
+  char a[] = "aabb", b[] = "abba"; /* a, ab, b and ab, ba */
+  const wr_ids none = {0}, left = {.count = 3, .first = 1, .names = a, .begin = begin_a},
+               right = {.count = 2, .first = 1, .names = b, .begin = begin_b};
+  static const char *const expected[] = {"a", "ab", "b", "ba"};
+  int done = 0, failures = 0;
+  for (int allowed = 0; allowed < 10 && !done; allowed++) {
+    wr_ids all = {0};
+    fixture_fail_after(allowed);
+    wr_status status = wr_ids_unite(&left, &right, &all);
+    fixture_fail_never();
+    CHECK(status == WR_OK || (status == WR_ENOMEM && all.names == NULL && all.begin == NULL && all.count == 0));
+    done = status == WR_OK, failures += !done;
+    if (!done) continue;
+    CHECK(all.count == 4);
+    for (int k = 0; k < 4 && all.count == 4; k++) {
+      const char *name = wr_ids_name(&all, k, &length);
+      CHECKF(length == (int64_t)strlen(expected[k]) && memcmp(name, expected[k], (size_t)length) == 0, "name %d", k);
+    }
+    int32_t place[2];
+    wr_ids_find_all(&right, &all, place);
+    CHECK(place[0] == 1 && place[1] == 3);
+    wr_ids_free(&all);
+  }
+  CHECKF(done && failures >= 2, "%d failures", failures);
+  wr_ids all = {0};
+  CHECK_OK(wr_ids_unite(&none, &right, &all));
+  CHECK(all.count == 2 && all.begin[2] == 4 && memcmp(all.names, b, 4) == 0);
+  wr_ids_free(&all);
+  CHECK_OK(wr_ids_unite(&none, &none, &all));
+  CHECK(all.count == 0 && all.begin[0] == 0);
+  wr_ids_free(&all);
+}
+
 /* ---- vectors by name ---- */
 
 static void test_vectors(void) {
@@ -390,6 +486,8 @@ int main(void) {
   test_understanding();
   test_prefixes();
   test_no_memory();
+  test_shares();
+  test_uniting();
   test_vectors();
   fixture_end();
   return wr_test_report("names");

@@ -290,14 +290,13 @@ static wr_status read_share(const char *path, shares *s, int share, wr_triplets 
   return wr_read_triplets(path, &(wr_read_options){.threads = 2, .share = &of}, t, NULL);
 }
 
-/* The shares of a text, in order, are the text's entries; or the first that fails says what the whole text's reader says. */
-static void check_shares(const char *text) {
-  const char *path = fixture_put("text.mtx", text, strlen(text));
+/* The shares of a file, in order, are the file's entries; or the first that fails says what the whole file's reader says. */
+static void check_shares_of(const char *path, int most) {
   wr_triplets whole;
   char said[256] = "";
   wr_status expected = read_with(path, 2, &whole, NULL);
   if (expected != WR_OK) snprintf(said, sizeof said, "%s", wr_status_message());
-  for (int count = 1; count <= MOST_SHARES; count++) {
+  for (int count = 1; count <= most; count++) {
     shares s = {.count = count};
     wr_triplets t;
     wr_status status = WR_OK;
@@ -321,6 +320,44 @@ static void check_shares(const char *text) {
   }
   wr_triplets_free(&whole);
 }
+
+static void check_shares(const char *text) {
+  check_shares_of(fixture_put("text.mtx", text, strlen(text)), MOST_SHARES);
+#ifdef WR_HAVE_ZLIB
+  check_shares_of(fixture_put_gzip("text.mtx.gz", text, strlen(text)), MOST_SHARES);
+#endif
+}
+
+#ifdef WR_HAVE_ZLIB
+
+/* Of a compressed text that is longer than what is held of it at the beginning; one line, counted from 0, is another. */
+static void check_packed_shares(int declared, int line, const char *other) {
+  enum { ENTRIES = 90000, LINE = 32 };
+  char *text = malloc((ENTRIES + 4) * LINE), *at = text;
+  at += snprintf(at, 4 * LINE, REAL "%d %d %d\n", ENTRIES, ENTRIES, declared);
+  for (int k = 0; k < ENTRIES; k++)
+    at += k == line ? snprintf(at, LINE, "%s\n", other)
+                    : snprintf(at, LINE, "%d %d %d.25\n", k + 1, ENTRIES - k, k % 1000);
+  CHECK(at - text > 3 << 19);
+  check_shares_of(fixture_put_gzip("text.mtx.gz", text, (size_t)(at - text)), 3);
+  free(text);
+}
+
+static void test_packed_shares(void) {
+  CASE("shares of a long compressed text");
+  check_packed_shares(90000, -1, "");
+  check_packed_shares(89999, 60001, "");
+  check_packed_shares(90000, 60001, "1 2 x");
+  check_packed_shares(90000, 89999, "1 2");
+  check_packed_shares(90001, -1, "");
+  check_packed_shares(60000, -1, "");
+}
+
+#else
+
+static void test_packed_shares(void) {}
+
+#endif
 
 static void test_shares(void) {
   CASE("shares");
@@ -360,6 +397,7 @@ int main(void) {
   test_nonnegative();
   test_facts();
   test_shares();
+  test_packed_shares();
   test_no_memory();
   fixture_end();
   return wr_test_report("reader");
