@@ -157,7 +157,7 @@ static wr_status prepare_vectors(wr_plan *plan) {
   wr_env *env = plan->env;
   int64_t size = wr_type_bytes(env->type);
   plan->columns = env->need_columns;
-  if (plan->parts && !plan->info.peers) return WR_OK; /* its pieces have their own */
+  if (plan->parts && !wr_exchange_is_direct(plan->info.exchange)) return WR_OK; /* its pieces have their own */
   if (env->need_beta && plan->parts == NULL && !(plan->backend->caps & WR_CAP_BETA)) {
     PASS(env->ops->alloc(env, plan->nrows, env->type, "a separate product", &plan->product));
     plan->info.extra_bytes += plan->nrows * size;

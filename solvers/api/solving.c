@@ -178,7 +178,7 @@ static void find_why_alone(wr_solving *r) {
   char *why = r->why_alone;
   size_t size = sizeof r->why_alone;
   why[0] = '\0';
-  if (wr_plan_get_info(r->plan)->peers)
+  if (wr_exchange_is_direct(wr_plan_get_info(r->plan)->exchange))
     snprintf(why, size, "GPUs that exchange with each other multiply one vector at a time");
   else if (wr_plan_backend(r->plan)->apply_many == NULL || r->env->need_columns < 2)
     snprintf(why, size, "%s multiplies one vector at a time", backend);

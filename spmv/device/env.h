@@ -15,6 +15,9 @@ typedef enum wr_exchange {
   WR_EXCHANGE_HOSTS  /* by way of the hosts                                           */
 } wr_exchange;
 
+/* 1 if the cards exchange without their hosts. */
+static inline int wr_exchange_is_direct(wr_exchange way) { return way == WR_EXCHANGE_PEERS || way == WR_EXCHANGE_NCCL; }
+
 struct wr_resident;
 struct wr_testing;
 struct wr_comm;
