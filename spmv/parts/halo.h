@@ -64,8 +64,8 @@ static inline int64_t wr_csr_column_number(const wr_csr *A, int64_t j) {
 }
 static inline int64_t wr_csr_row_number(const wr_csr *A, int64_t i) { return A ? wr_csr_column_number(A, i) : i; }
 
-/* (*v)[columns][rows of all parts], in the order of the file, for wr_free := [columns][A->nrows], the elements of A's rows. If A
- * is whole, or *v NULL, nothing changes. Collective. WR_ENOMEM */
+/* (*v)[columns][rows of all parts], in the order of the file, for wr_free := [columns][A->nrows], the elements of A's rows. If
+ * A is whole, or *v NULL, nothing changes. Collective. WR_ENOMEM */
 wr_status wr_halo_take_own(const wr_csr *A, int64_t columns, double **v);
 
 /* all[rows of all parts] := what the parts have in v[A->nrows], in the order of the file, in part 0; elsewhere all is not used.

@@ -118,10 +118,11 @@ ranks_by "$work/thirds.txt" 3 "$work/weights.wrm" --personalize "$work/numbers.t
 ranks_by "$work/thirds.txt" 3 "$work/weights.mtx" --edges in
 awk '{ for (k = 1; k < 3; k++) if ($1 != "#" && !seen[$k]++) print $k, NR % 2 }' "$work/ids.tsv" >"$work/halves.txt"
 ranks_by "$work/halves.txt" 2 "$work/ids.tsv"
+run 0 pagerank "$work/ids.tsv"
+sed -n '/rank  /,/order/p' "$out" >"$work/alone"
 together 0 2 --partition "$work/halves.txt" "$work/ids.tsv"
 sed -n '/rank  /,/order/p' "$out" >"$work/together"
-sed -n '/rank  /,/order/p' "$work/alone" >"$work/best"
-same 'the best nodes of parts by a file' "$work/together" "$work/best"
+same 'the best nodes of parts by a file' "$work/together" "$work/alone"
 if [ -n "$(sed -n 's/^FOUND_METIS := //p' "$BUILD/found.mk")" ]; then
   ranks_by metis 4 gen:chain:scale=10
   ranks_by metis 3 gen:web:n=2000
