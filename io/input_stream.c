@@ -299,7 +299,9 @@ static wr_status read_packed(wr_file_kind kind, source *in, int64_t size, const 
                      in->name);
 #endif
     default:
-      return wr_fail(WR_EINPUT, "%s: gzip needs zlib, which this build lacks: install zlib1g-dev, then make again",
+      return wr_fail(WR_EINPUT,
+                     "%s: compressed with gzip, and this build lacks zlib: install zlib1g-dev, then make again; or unpack "
+                     "it, or pipe it in: gzip -dc FILE | PROGRAM -",
                      in->name);
   }
 }

@@ -125,7 +125,7 @@ static wr_status prepare(wr_part_plan *p, const wr_backend *backend, const void 
   PASS(wr_comm_max(env->comm, &info->apply_bytes, 1));
   if (peers) PASS(wr_peer_halo_open(peers, env, halo, &p->peer));
   if (peers) wr_part_ops_make_room(env, p->A->nrows, halo->count);
-  info->exchange = wr_peers_exchange(peers);
+  info->exchange = env->place == WR_HOST ? WR_EXCHANGE_AUTO : wr_peers_exchange(peers);
   if (p->all.id) info->extra_bytes += p->all.n * wr_type_bytes(env->type);
   return WR_OK;
 }

@@ -66,7 +66,7 @@ typedef struct wr_plan_info {
   int deterministic;      /* 1: with these knobs every apply gives the same bits                 */
   double sum_unit;        /* rounding unit in which rows are summed; 0: f64's 2^-53              */
   double term_unit;       /* rounding unit of each product besides, before it is added; 0: none */
-  wr_exchange exchange;   /* of a part, after prepare: peers, NCCL or hosts; else auto             */
+  wr_exchange exchange;   /* of a part on a device, after prepare: peers, NCCL or hosts; else auto */
   int chosen[2];          /* sides of a block, chosen by the backend's plan for its prepare      */
   char line[200];         /* one line: what was chosen and why                                   */
   wr_tuning tuning;

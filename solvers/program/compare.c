@@ -521,8 +521,7 @@ static void add_narrow(const wr_comparison *c, const run_plans *plans, wr_run *r
 static void take_backend(const wr_comparison *c, wr_run *run, const wr_plan *plan) {
   run->backend = wr_plan_backend(plan);
   snprintf(run->knobs, sizeof run->knobs, "%s", wr_plan_knobs(plan));
-  wr_exchange exchange = wr_plan_get_info(plan)->exchange;
-  int in_pieces = c->comm && exchange == WR_EXCHANGE_HOSTS; /* hosts exchange, and the epilogue follows by itself */
+  int in_pieces = c->comm && !wr_exchange_is_direct(wr_plan_get_info(plan)->exchange); /* the epilogue follows by itself */
   run->fused_epilogue = (run->backend->caps & WR_CAP_EPILOGUE) != 0 && !in_pieces;
 }
 

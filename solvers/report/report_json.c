@@ -95,6 +95,16 @@ static void write_tuning(wr_json *json, const wr_tuning *tuning) {
   wr_json_end(json, '}');
 }
 
+/* How the GPUs of several processes exchange numbers; null of one process, and on the CPU. */
+static void write_exchange(wr_json *json, wr_exchange way) {
+  static const char *const names[] = {[WR_EXCHANGE_PEERS] = "peers", [WR_EXCHANGE_NCCL] = "nccl",
+                                      [WR_EXCHANGE_HOSTS] = "hosts"};
+  if (way == WR_EXCHANGE_AUTO)
+    wr_json_null(json, "exchange");
+  else
+    wr_json_text(json, "exchange", names[way]);
+}
+
 void wr_json_plan(wr_json *json, const wr_run *run, int is_solve) {
   const wr_plan_info *info = &run->info;
   wr_json_begin(json, "plan", '{');
@@ -105,7 +115,7 @@ void wr_json_plan(wr_json *json, const wr_run *run, int is_solve) {
   wr_json_integer(json, "memory_bytes", wr_run_memory(run));
   wr_json_boolean(json, "deterministic", info->deterministic);
   if (is_solve) wr_json_boolean(json, "fused_epilogue", run->fused_epilogue);
-  if (is_solve) wr_json_boolean(json, "peers", info->exchange == WR_EXCHANGE_PEERS);
+  if (is_solve) write_exchange(json, info->exchange);
   wr_json_text(json, "line", info->line);
   wr_json_text(json, "better", info->better ? info->better : "");
   wr_json_text(json, "advice", info->advice);

@@ -427,8 +427,8 @@ def page(options, records, variants, left_out):
     parts = ["# Which systems are solved\n", paragraph(
         f"`sh tests/bench/systems.sh` made this page on {machine['date']} with windrow {machine['windrow']} on {machine['device']} "
         f"({machine['cpu']}), in {options.precision}. Each of {len(records)} systems was given to `bicgstab` with each command "
-        f"line, b being A times ones and the time at most {options.limit:g} s. Solved were, with {names}; with any of them "
-        f"{any_solved}. Of {claims} answers with exit 0, {false} had a residual above the tolerance when the script computed it "
+        f"line, b being A times ones and the time at most {options.limit:g} s. The numbers of solved systems are: {names}; by "
+        f"any of them {any_solved}. Of {claims} answers with exit 0, {false} had a residual above the tolerance when the script computed it "
         "from the matrix and the answer."), table(summary(records, variants)), "", paragraph(
         "Time is from the assembled rows to the answer. Ratios of times and of multiplies are to "
         f"`{label(variants[0])}`, over the systems that both solve. *Forward error > {USELESS}* counts solved systems in which "

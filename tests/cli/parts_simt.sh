@@ -46,6 +46,8 @@ for precision in f64 f32; do
 done
 solves -k csr_warp --method idr --precond ilu0 --exchange nccl gen:stencil:n=8,convection=0
 run 0 bicgstab -q --check "$work/x.mtx" gen:stencil:n=8,convection=0
+together 0 -k csr_warp gen:jump:n=6 # the preconditioner is chosen by all parts together
+says "$out" 'jacobi to begin with'
 together 0 -k csr_warp --exchange nccl gen:stencil:n=6
 says "$out" 'GPUs exchange by NCCL'
 export WR_SIMT=$cards,nccl=off,peers=off
