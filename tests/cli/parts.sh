@@ -130,7 +130,8 @@ solves_sides() { # processes, matrix, options...
   processes=$1 system=$2
   shift 2
   rm -f "$work/all.txt"
-  together 0 "$processes" -q -k $backend -b "$work/sides.mtx" -o "$work/all.txt" "$@" "$system"
+  together 0 "$processes" -q -k $backend ${partition:+--partition "$partition"} -b "$work/sides.mtx" \
+    -o "$work/all.txt" "$@" "$system"
   says_nothing bicgstab
   for k in 1 2 3 4 5; do
     cut -d ' ' -f $k "$work/all.txt" >"$work/column.txt"
@@ -144,6 +145,9 @@ for options in '--precond jacobi' '--precond ilu0' '--method idr' '-p f32 -t 1e-
   solves_sides 3 gen:stencil:n=12 $options
 done
 solves_sides 2 gen:stencil:n=12,convection=0
+partition=$work/twelve.txt
+solves_sides 3 gen:stencil:n=12
+partition=
 solves_sides 3 gen:saddle:n=24
 backend=cpu_bsr
 solves_sides 3 gen:stencil:n=12

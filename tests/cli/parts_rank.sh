@@ -162,7 +162,8 @@ ranks_sets() { # processes, options..., matrix
   shift
   rm -f "$work/together.tsv"
   run 0 pagerank -q --seeds "$work/sets.txt" --top 6 -o "$work/alone.tsv" "$@"
-  together 0 "$processes" -q --seeds "$work/sets.txt" --top 6 -o "$work/together.tsv" "$@"
+  # shellcheck disable=SC2086
+  together 0 "$processes" -q $alone --seeds "$work/sets.txt" --top 6 -o "$work/together.tsv" "$@"
   says_nothing pagerank
   paste "$work/alone.tsv" "$work/together.tsv" | awk -F '\t' '{
     d = $4 - $9; most = $5 + $10; lines++
@@ -177,6 +178,9 @@ ranks_sets 3 gen:web:n=2000 --edges in
 ranks_sets 4 gen:road:side=40 -p f32
 ranks_sets 3 gen:hubs:n=300,hubs=1 --vectors 8
 ranks_sets 3 "$work/weights.wrm"
+alone="--partition $work/thirds.txt"
+ranks_sets 3 "$work/weights.wrm"
+alone=
 ranks_sets 2 "$work/weights.mtx" --edges in --damping 0.5
 together 0 3 --seeds "$work/sets.txt" --verify full --json "$work/sets.json" "$work/weights.wrm"
 says "$out" '9 sets converged in' 'parts 3 processes, at most' 'those of 9 of 9 sets right' ' 9 1 '
