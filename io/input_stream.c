@@ -299,10 +299,11 @@ static wr_status read_packed(wr_file_kind kind, source *in, int64_t size, const 
                      in->name);
 #endif
     default:
-      return wr_fail(WR_EINPUT,
-                     "%s: compressed with gzip, and this build lacks zlib: install zlib1g-dev, then make again; or unpack "
-                     "it, or pipe it in: gzip -dc FILE | PROGRAM -",
-                     in->name);
+      return wr_fail(
+          WR_EINPUT,
+          "%s: compressed with gzip, and this build lacks zlib: install zlib1g-dev, then make again; or unpack "
+          "it, or pipe it in: gzip -dc FILE | PROGRAM -",
+          in->name);
   }
 }
 
