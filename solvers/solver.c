@@ -1,10 +1,9 @@
-#define _DEFAULT_SOURCE /* clock_gettime */
 #include "solvers/solver.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "config/argument.h"
+#include "config/clock.h"
 #include "config/memory.h"
 #include "spmv/parts/comm.h"
 
@@ -60,12 +59,10 @@ void wr_history_free(wr_history *history) {
 }
 
 int wr_monitor_ends_here(const wr_monitor *monitor) {
-  struct timespec now;
   if (monitor == NULL) return 0;
   if (monitor->interrupted && *monitor->interrupted) return WR_INTERRUPTED;
   if (monitor->leaves && *monitor->leaves) return WR_TIME_LIMIT;
-  if (!(monitor->deadline > 0) || clock_gettime(CLOCK_MONOTONIC, &now) != 0) return 0;
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec >= monitor->deadline ? WR_TIME_LIMIT : 0;
+  return monitor->deadline > 0 && wr_clock() >= monitor->deadline ? WR_TIME_LIMIT : 0;
 }
 
 /* Where the parts cannot agree, the next of their calls says so. */

@@ -1,4 +1,4 @@
-#define _DEFAULT_SOURCE /* nanosleep, pthread_sigmask, clock_gettime */
+#define _DEFAULT_SOURCE /* nanosleep, pthread_sigmask */
 #include "solvers/direct/klu_factors.h"
 
 #include "config/defaults.h"
@@ -38,6 +38,7 @@ void wr_klu_free(wr_klu_factors *factors) { (void)factors; }
 #include <string.h>
 #include <time.h>
 
+#include "config/clock.h"
 #include "config/memory_limits.h"
 
 #if __has_include(<suitesparse/klu.h>)
@@ -191,12 +192,6 @@ static void *work(void *factors) {
   return NULL;
 }
 
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 /* Computes, and waits for the end or a reason to stop. Returns the reason; the thread then frees f when it ends. Signals are
  * blocked in the thread, so that the program's thread handles them. Without a thread this one computes. */
 static wr_outcome run(wr_klu_factors *f, const wr_monitor *monitor) {
@@ -284,7 +279,7 @@ wr_status wr_klu_factorise(const wr_csr *A, const wr_monitor *monitor, wr_klu_fa
                            wr_direct_facts *facts) {
   wr_status status;
   wr_klu_factors *f = NULL;
-  double begin = now();
+  double begin = wr_clock();
   *factors = NULL;
   facts->outcome = (wr_outcome)wr_monitor_ends(monitor);
   if (facts->outcome != WR_CONVERGED) return WR_OK;
@@ -296,7 +291,7 @@ wr_status wr_klu_factorise(const wr_csr *A, const wr_monitor *monitor, wr_klu_fa
   TRY(copy_matrix(A, f));
   facts->outcome = run(f, monitor);
   if (facts->outcome != WR_CONVERGED) f = NULL; /* its thread frees it */
-  facts->seconds = now() - begin;
+  facts->seconds = wr_clock() - begin;
   if (f == NULL) goto done;
   tell(f, facts);
   TRY(judge(f, facts));

@@ -1,21 +1,12 @@
-#define _DEFAULT_SOURCE /* clock_gettime, getrusage */
+#define _DEFAULT_SOURCE /* getrusage */
 #include "solvers/report/ledger.h"
 
 #include <sys/resource.h>
-#include <time.h>
 
 #define TITLE(name, title, counted) title,
 #define COUNTED(name, title, counted) counted,
 static const char *const titles[] = {WR_PHASE_LIST(TITLE)};
 static const int counted_in_total[] = {WR_PHASE_LIST(COUNTED)};
-
-static double clock_seconds(clockid_t clock) {
-  struct timespec now;
-  if (clock_gettime(clock, &now) != 0) return 0;
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-double wr_clock(void) { return clock_seconds(CLOCK_MONOTONIC); }
 
 /* Peak memory of the process in bytes (Linux counts in KiB); 0: unknown. */
 static int64_t most_memory(void) {
@@ -38,7 +29,7 @@ void wr_ledger_begin(wr_ledger *ledger, wr_phase phase) {
 
 void wr_ledger_begin_process(wr_ledger *ledger) {
   wr_ledger_begin(ledger, WR_PHASE_INIT);
-  ledger->seconds[WR_PHASE_INIT] = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
+  ledger->seconds[WR_PHASE_INIT] = wr_processor_clock();
 }
 
 void wr_ledger_enter(wr_ledger *ledger, wr_phase phase) {

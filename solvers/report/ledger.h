@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "config/clock.h"
 #include "config/status.h"
 
 /* name, title, part of end to end. The order is the order of the reports. */
@@ -54,6 +55,5 @@ double wr_ledger_to_verified(const wr_ledger *ledger);      /* and verify       
 const char *wr_phase_title(wr_phase phase);
 int wr_phase_counted(wr_phase phase);
 int64_t wr_ledger_peak(const wr_ledger *ledger, wr_phase last); /* when the phases up to `last` had ended; 0: unknown */
-double wr_clock(void); /* seconds of the monotonic clock */
 
 #endif

@@ -1,6 +1,4 @@
-#define _DEFAULT_SOURCE /* clock_gettime */
 #include <math.h>
-#include <time.h>
 
 #include "io/output_file.h"
 #include "solvers/report/machine.h"
@@ -28,15 +26,13 @@ static void write_ledger(wr_json *json, const char *name, const wr_ledger *ledge
 
 /* The date, the wall-clock time since the process began, and the processor time of all its threads. */
 static void write_clocks(wr_json *json, const wr_ledger *process) {
-  struct timespec used = {0};
   double wall = 0;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
   for (int phase = 0; phase < WR_PHASE_COUNT; phase++) wall += process->seconds[phase];
   if (process->running) wall += wr_clock() - process->since;
   wr_json_begin(json, "clocks", '{');
   wr_json_now(json, "date");
   wr_json_real(json, "wall_s", wall);
-  wr_json_real(json, "processor_s", (double)used.tv_sec + 1e-9 * (double)used.tv_nsec);
+  wr_json_real(json, "processor_s", wr_processor_clock());
   wr_json_end(json, '}');
 }
 

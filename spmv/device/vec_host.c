@@ -4,9 +4,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "config/clock.h"
 #include "config/hash.h"
 #include "config/memory.h"
 #include "config/text.h"
@@ -416,11 +416,9 @@ static wr_status wait(wr_env *env) {
 }
 
 static wr_status stamp(wr_env *env, int slot) {
-  struct timespec now;
   WR_NEED_OPEN(env);
   if (slot < 0 || slot >= WR_STAMPS) return wr_fail(WR_EUSAGE, "stamp %d of %d", slot, WR_STAMPS);
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  ((host_state *)env->state)->stamps[slot] = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+  ((host_state *)env->state)->stamps[slot] = wr_clock();
   return WR_OK;
 }
 

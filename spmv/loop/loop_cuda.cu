@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "config/clock.h"
 #include "config/memory.h"
 #include "spmv/device/check.cuh"
 #include "spmv/device/device_memory.h"
@@ -95,12 +96,6 @@ extern "C" wr_status wr_cuda_loop_close(wr_env *env, wr_loop *loop) {
   return WR_OK;
 }
 
-static double seconds_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 extern "C" wr_status wr_cuda_loop_run(wr_env *env, wr_loop *loop) {
   cudaStream_t stream = state_of(env)->stream;
   PASS(wr_cuda_enter(env));
@@ -110,7 +105,7 @@ extern "C" wr_status wr_cuda_loop_run(wr_env *env, wr_loop *loop) {
        : loop->plain  ? wr_loop_plain_run(env, loop->plain)
                       : wr_loop_graph_run(env, loop->graph));
   PASS(WR_CUDA(cudaEventRecord(loop->ended, stream)));
-  loop->begun = seconds_now();
+  loop->begun = wr_clock();
   return WR_OK;
 }
 
@@ -118,21 +113,21 @@ static const double most_wait = 0.05; /* seconds that a poll waits at most */
 
 /* A plain loop is launched by the host part by part, so this does not sleep. */
 static wr_status launch_for_a_while(wr_env *env, wr_loop *loop, int *ended) {
-  double from = seconds_now();
+  double from = wr_clock();
   do PASS(wr_loop_plain_next(env, loop->plain, ended));
-  while (!*ended && seconds_now() - from <= most_wait);
+  while (!*ended && wr_clock() - from <= most_wait);
   return WR_OK;
 }
 
 /* Polls without sleeping for the first 0.02 s of a loop, then every 0.1 ms. */
 static wr_status wait_for_a_while(wr_loop *loop, int *ended) {
   const double spin = 0.02;
-  double from = seconds_now();
+  double from = wr_clock();
   const struct timespec nap = {0, 100000};
   cudaError_t error;
   *ended = 0;
   while ((error = cudaEventQuery(loop->ended)) == cudaErrorNotReady) {
-    double now = seconds_now();
+    double now = wr_clock();
     if (now - from > most_wait) return WR_OK;
     if (now - loop->begun > spin) nanosleep(&nap, NULL);
   }
