@@ -230,10 +230,7 @@ static wr_status finish_there(wr_graph *g, wr_env *device) {
   return WR_OK;
 }
 
-static wr_status finish_part(wr_graph *g) {
-  if (g->links->val) PASS(wr_comm_agree(g->comm, make_flow(g)));
-  return wr_halo_is_symmetric(g->links, &g->symmetric);
-}
+static wr_status finish_part(wr_graph *g) { return g->links->val ? wr_comm_agree(g->comm, make_flow(g)) : WR_OK; }
 
 static wr_status finish_here(wr_graph *g) {
   if (by_columns(g)) add_columns(g->links, g->out_weight);
@@ -276,7 +273,7 @@ wr_status wr_graph_finish(wr_graph *graph, wr_env *device) {
   if (status == WR_OK && !is_part && by_columns(graph)) status = make_scale(graph);
   if (graph->flow == NULL && status == WR_OK) graph->flow = graph->links;
   if (graph->order && status == WR_OK) status = renumber_flow(graph, graph->flow->row_ptr && !there ? NULL : device);
-  if (!is_part) graph->symmetric = wr_is_symmetric(graph->links);
+  if (status == WR_OK) status = wr_halo_is_symmetric(graph->links, &graph->symmetric);
   if (device && graph->flow != graph->links) wr_csr_forget_device(graph->links);
   if (status != WR_OK) wr_graph_free(graph);
   return status;

@@ -188,7 +188,7 @@ wr_status wr_scores_certify(const wr_graph *graph, double damping, const double 
   }
   TRY(join_sums(comm, &residual, 1));
   TRY(wr_comm_sum(comm, sums, 2));
-  int64_t links = comm ? graph->links->halo->nnz_all : graph->flow->nnz;
+  int64_t links = wr_csr_all_entries(graph->flow);
   double least = (double)(links + 4 * graph->n_all + 4) * DBL_MIN * fmax(1, found->sum);
   found->residual = total_of(residual);
   found->rounding = (sums[0] + 2 * damping * sums[1]) * 0x1p-53 + least;

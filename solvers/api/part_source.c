@@ -349,7 +349,7 @@ wr_status wr_part_source_load(const char *name, wr_comm *comm, const wr_source_o
   TRY(is_text ? take_text(name, comm, o, transposed, starts, ledger, A, facts)
               : take_rows(name, comm, o, transposed, starts, ledger, A, facts));
   TRY(o->partition ? deal_rows(comm, o, starts, A, facts) : wr_halo_make(comm, starts, NULL, *A));
-  facts->nrows = facts->ncols = wr_csr_all_rows(*A), facts->nnz = (*A)->halo->nnz_all;
+  facts->nrows = facts->ncols = wr_csr_all_rows(*A), facts->nnz = wr_csr_all_entries(*A);
   facts->has_values = (*A)->val != NULL;
   if (o->ids && o->ids->count == 0) *o->ids = (wr_ids){.count = facts->nrows, .first = 1};
 done:

@@ -45,7 +45,7 @@ static wr_status keep(void *context, const wr_set_ranks *found) {
 
 /* The sets whose bounds the host computes again: as many as --verify asks for, or as take little time. */
 static int64_t count_checks(const wr_settings *s, const wr_graph *graph, int64_t sets) {
-  int64_t links = graph->comm ? graph->links->halo->nnz_all : graph->links->nnz;
+  int64_t links = wr_csr_all_entries(graph->links);
   if (s->verify_auto) return wr_scoring_checked_sets(graph->n_all, links, sets);
   if (s->verify == WR_VERIFY_FULL) return sets;
   return s->verify == WR_VERIFY_SAMPLE ? (s->verify_rows < sets ? s->verify_rows : sets) : 0;

@@ -219,7 +219,7 @@ static wr_status find_rounding(batch *b) {
   double d = b->o.damping, u = wr_type_unit(b->env->type);
   double chain = (2048 + (double)g->n_all / 512 + (g->comm ? g->comm->size : 0)) * 0x1p-53;
   double least = b->env->type == WR_F32 ? (double)FLT_MIN : DBL_MIN;
-  double links = (double)((g->comm ? g->links->halo->nnz_all : g->links->nnz) + 4 * g->n_all);
+  double links = (double)(wr_csr_all_entries(g->links) + 4 * g->n_all);
   double units[] = {wr_plan_get_info(b->plan)->term_unit, wr_plan_get_info(b->plan)->sum_unit};
   PASS(wr_comm_max(g->comm, units, 2));
   double step = 4 * u + units[0] + 16 * 0x1p-53 + chain;

@@ -277,10 +277,7 @@ static wr_status scale_saddle_point(const wr_csr *A, const profile *p, const cha
                                     wr_scaling *s) {
   int may_be_definite = 0;
   double excess;
-  if (p->zero == 0 && A->halo)
-    PASS(wr_halo_is_symmetric_positive(A, &may_be_definite));
-  else if (p->zero == 0)
-    may_be_definite = wr_is_symmetric_positive(A);
+  if (p->zero == 0) PASS(wr_halo_is_symmetric_positive(A, &may_be_definite));
   if (!may_be_definite) {
     PASS(match(A, why, watch, s));
     if (s->done != WR_SCALE_MATCH) return WR_OK;

@@ -55,8 +55,9 @@ void wr_halo_free(wr_halo *halo);     /* NULL is fine                 */
 /* The communicator of the parts of which A is one; NULL: A is whole. */
 static inline wr_comm *wr_csr_comm(const wr_csr *A) { return A && A->halo ? A->halo->comm : NULL; }
 
-/* Rows of all parts; the number in the file of row i, and of column j. Those of rows ascend. */
+/* Rows and entries of all parts; the number in the file of row i, and of column j. Those of rows ascend. */
 static inline int64_t wr_csr_all_rows(const wr_csr *A) { return A->halo ? A->halo->n_all : A->nrows; }
+static inline int64_t wr_csr_all_entries(const wr_csr *A) { return A->halo ? A->halo->nnz_all : A->nnz; }
 static inline int64_t wr_csr_column_number(const wr_csr *A, int64_t j) {
   if (A->halo == NULL) return j;
   if (A->halo->file_number) return A->halo->file_number[j];
@@ -91,8 +92,8 @@ wr_status wr_halo_extend(const wr_csr *A, const double *x, double **extended);
 wr_status wr_halo_sum(const wr_csr *A, double *v);
 wr_status wr_halo_max(const wr_csr *A, double *v); /* the same with the largest number in place of the sum; no NaNs */
 
-/* Whether all of the matrix, of which A is a part, may be positive definite, or is symmetric, as wr_is_symmetric_positive and
- * wr_is_symmetric say it of one that is whole. Collective. WR_ENOMEM */
+/* Whether A, or all of the matrix of which it is a part, may be positive definite, or is symmetric, as
+ * wr_is_symmetric_positive and wr_is_symmetric say it of one that is whole. Collective. WR_ENOMEM */
 wr_status wr_halo_is_symmetric_positive(const wr_csr *A, int *is);
 wr_status wr_halo_is_symmetric(const wr_csr *A, int *is);
 

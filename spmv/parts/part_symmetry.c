@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "config/memory.h"
+#include "spmv/matrix/matrix_facts.h"
 #include "spmv/parts/halo.h"
 
 /* An entry for the part that has row `row`; root: of |its diagonal element|. */
@@ -114,6 +115,14 @@ done:
   return status;
 }
 
-wr_status wr_halo_is_symmetric_positive(const wr_csr *A, int *is) { return look(A, 1, is); }
+wr_status wr_halo_is_symmetric_positive(const wr_csr *A, int *is) {
+  if (A->halo) return look(A, 1, is);
+  *is = wr_is_symmetric_positive(A);
+  return WR_OK;
+}
 
-wr_status wr_halo_is_symmetric(const wr_csr *A, int *is) { return look(A, 0, is); }
+wr_status wr_halo_is_symmetric(const wr_csr *A, int *is) {
+  if (A->halo) return look(A, 0, is);
+  *is = wr_is_symmetric(A);
+  return WR_OK;
+}
