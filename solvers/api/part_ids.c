@@ -5,7 +5,6 @@
 #include "solvers/api/part_ids.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "config/memory.h"
 
@@ -150,27 +149,17 @@ done:
 
 /* ---- names ---- */
 
-/* data[bytes] of part `from` becomes that of all parts. parcels: [2 * comm->size]. */
-static wr_status spread(wr_comm *comm, int from, void *data, int64_t bytes, wr_parcel *parcels) {
-  memset(parcels, 0, 2 * (size_t)comm->size * sizeof *parcels);
-  for (int r = 0; r < comm->size; r++)
-    if (r != from && comm->rank == from) parcels[r] = (wr_parcel){data, bytes};
-  if (comm->rank != from) parcels[comm->size + from] = (wr_parcel){data, bytes};
-  PASS(comm->ops->begin(comm, parcels, parcels + comm->size));
-  return comm->ops->end(comm, "the names of a graph");
-}
-
 /* Adds the names of part `from` to *all, in each part. sizes: how many they are, and their bytes. */
 static wr_status add_names(wr_comm *comm, const char *name, int from, const int64_t sizes[2], const wr_ids *mine,
-                           wr_parcel *parcels, wr_ids *all) {
+                           wr_ids *all) {
   wr_status status = WR_OK;
   wr_ids theirs = {.count = sizes[0]}, list, both = {0};
   if (comm->rank != from) status = wr_alloc(&theirs.begin, sizes[0] + 1, sizeof *theirs.begin, "the names of a graph");
   if (comm->rank != from && status == WR_OK) status = wr_alloc(&theirs.names, sizes[1], 1, "the names of a graph");
   TRY(wr_comm_agree(comm, status));
   list = comm->rank == from ? *mine : theirs;
-  TRY(spread(comm, from, list.begin, (sizes[0] + 1) * (int64_t)sizeof *list.begin, parcels));
-  TRY(spread(comm, from, list.names, sizes[1], parcels));
+  TRY(wr_comm_spread(comm, "the names of a graph", from, list.begin, (sizes[0] + 1) * (int64_t)sizeof *list.begin));
+  TRY(wr_comm_spread(comm, "the names of a graph", from, list.names, sizes[1]));
   TRY(wr_comm_agree(comm, wr_ids_unite(all, &list, &both)));
   if (both.count > WR_MAX_INDEX) TRY(fail_too_many(name, both.count));
   wr_ids_free(all);
@@ -186,17 +175,13 @@ static wr_status unite_names(wr_comm *comm, const char *name, const wr_ids *mine
   wr_status status;
   const int64_t size[2] = {mine->count, mine->count > 0 ? mine->begin[mine->count] : 0};
   int64_t *sizes = NULL;
-  wr_parcel *parcels = NULL;
-  status = wr_alloc(&sizes, 2 * comm->size, sizeof *sizes, "the names of a graph");
-  if (status == WR_OK) status = wr_alloc(&parcels, 2 * comm->size, sizeof *parcels, "the names of a graph");
-  TRY(wr_comm_agree(comm, status));
+  TRY(wr_comm_agree(comm, wr_alloc(&sizes, 2 * comm->size, sizeof *sizes, "the names of a graph")));
   TRY(comm->ops->gather(comm, "the names of a graph", size, sizeof size, sizes));
   for (int r = 0; r < comm->size; r++)
-    if (sizes[2 * r] > 0) TRY(add_names(comm, name, r, sizes + 2 * r, mine, parcels, all));
+    if (sizes[2 * r] > 0) TRY(add_names(comm, name, r, sizes + 2 * r, mine, all));
   wr_ids_find_all(mine, all, place);
 done:
   wr_free(sizes);
-  wr_free(parcels);
   return status;
 }
 

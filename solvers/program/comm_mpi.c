@@ -45,19 +45,12 @@ static int wait_for(MPI_Request *requests, int count, double seconds, int *done)
 }
 
 static wr_status finish(wr_comm *comm, const char *what, MPI_Request *requests, int count) {
-  wr_status status;
   int done;
   double begin = wr_clock();
   int error = wait_for(requests, count, comm->patience, &done);
   comm->waited += wr_clock() - begin;
   if (error != MPI_SUCCESS) return failed(comm, what, error);
-  if (done) return WR_OK;
-  status =
-      wr_fail(WR_EDEVICE,
-              "part %d of %d has waited %.3g s for the others in %s: one of them has stopped, or takes longer than "
-              "--patience allows",
-              comm->rank + 1, comm->size, comm->patience, what);
-  return wr_error_keep(&comm->broken, status);
+  return done ? WR_OK : wr_comm_late(comm, what);
 }
 
 static wr_status gather(wr_comm *comm, const char *what, const void *mine, int64_t bytes, void *all) {

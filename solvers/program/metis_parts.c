@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "config/memory.h"
+#include "spmv/parts/part_rows.h"
 
 #ifdef WR_HAVE_METIS
 
@@ -24,39 +25,13 @@ static void free_graph(graph *g) {
   wr_free(g->edge);
 }
 
-/* *all := the pattern of the whole, in part 0; elsewhere NULL. */
-static wr_status gather_pattern(wr_comm *comm, const int64_t *starts, const wr_csr *A, wr_csr **all) {
-  wr_status status;
-  int64_t *counts = NULL, nnz = 0, n = starts[comm->size];
-  int32_t *length = NULL, *lengths = NULL, *col = NULL;
-  status = wr_alloc_zeroed(&counts, 2 * comm->size, sizeof *counts, "a pattern");
-  if (status == WR_OK) status = wr_alloc(&length, A->nrows, sizeof *length, "a pattern");
-  TRY(wr_comm_agree(comm, status));
-  for (int64_t i = 0; i < A->nrows; i++) length[i] = (int32_t)(A->row_ptr[i + 1] - A->row_ptr[i]);
-  counts[0] = A->nrows;
-  TRY(wr_comm_swap(comm, "the lengths of rows", length, counts, sizeof *length, &lengths, counts + comm->size));
-  counts[0] = A->nnz;
-  TRY(wr_comm_swap(comm, "a pattern", A->col, counts, sizeof *A->col, &col, counts + comm->size));
-  for (int r = 0; r < comm->size; r++) nnz += counts[comm->size + r];
-  if (comm->rank == 0) status = wr_csr_create(n, n, nnz, 0, all);
-  for (int64_t i = 0; *all && i < n; i++) (*all)->row_ptr[i + 1] = (*all)->row_ptr[i] + lengths[i];
-  if (*all) memcpy((*all)->col, col, (size_t)nnz * sizeof *col);
-  TRY(wr_comm_agree(comm, status));
-done:
-  wr_free(counts);
-  wr_free(length);
-  wr_free(lengths);
-  wr_free(col);
-  return status;
-}
-
 static int same_columns(const wr_csr *P, int64_t i, int64_t j) {
   int64_t count = P->row_ptr[i + 1] - P->row_ptr[i];
   return P->row_ptr[j + 1] - P->row_ptr[j] == count &&
          memcmp(P->col + P->row_ptr[i], P->col + P->row_ptr[j], (size_t)count * sizeof *P->col) == 0;
 }
 
-/* Finds the vertices, and their weights, so that the sum of these is far from the end of idx_t. */
+/* Finds the vertices, and their weights in a unit in which their sum is far from the end of idx_t. */
 static wr_status find_vertices(const wr_csr *P, graph *g) {
   const int64_t unit = 1 + (P->nrows + P->nnz) / (1 << 29);
   PASS(wr_alloc(&g->vertex, P->nrows, sizeof *g->vertex, "the graph of a matrix"));
@@ -64,7 +39,7 @@ static wr_status find_vertices(const wr_csr *P, graph *g) {
   for (int64_t i = 0; i < P->nrows; i++) {
     if (i == 0 || P->row_ptr[i + 1] == P->row_ptr[i] || !same_columns(P, i, i - 1)) g->vertices++;
     g->vertex[i] = (int32_t)(g->vertices - 1);
-    g->weight[g->vertices - 1] += (idx_t)(1 + (1 + P->row_ptr[i + 1] - P->row_ptr[i]) / unit);
+    g->weight[g->vertices - 1] += (idx_t)((unit + P->row_ptr[i + 1] - P->row_ptr[i]) / unit);
   }
   return WR_OK;
 }
@@ -104,11 +79,11 @@ static wr_status unite_directions(const wr_csr *links, graph *g) {
   int64_t edges = 0;
   TRY(wr_csr_transpose(links, &back));
   for (int64_t v = 0; v < g->vertices; v++) edges += unite(links, back, v, NULL);
-  if (sizeof(idx_t) < sizeof edges && edges > INT32_MAX)
+  if (sizeof(idx_t) < sizeof edges && (edges > INT32_MAX || g->vertices > INT32_MAX / 2))
     TRY(wr_fail(WR_EUNAVAILABLE,
-                "the graph of the matrix has %lld edges, and METIS here counts with 32 bits: leave --partition out, or "
-                "give the parts in a file",
-                (long long)edges));
+                "the graph of the matrix has %lld vertices and %lld edges, and METIS here counts with 32 bits: leave "
+                "--partition out, or give the parts in a file",
+                (long long)g->vertices, (long long)edges));
   TRY(wr_alloc_zeroed(&g->begin, (int64_t)g->vertices + 1, sizeof *g->begin, "the graph of a matrix"));
   TRY(wr_alloc(&g->edge, edges, sizeof *g->edge, "the graph of a matrix"));
   for (int64_t v = 0; v < g->vertices; v++)
@@ -149,30 +124,16 @@ done:
   return status;
 }
 
-/* v[n] of part 0 becomes that of all. */
-static wr_status send_to_all(wr_comm *comm, int32_t *v, int64_t n) {
-  wr_status status;
-  wr_parcel *parcels = NULL;
-  TRY(wr_comm_agree(comm, wr_alloc_zeroed(&parcels, 2 * comm->size, sizeof *parcels, "a partition")));
-  for (int r = 1; r < comm->size && comm->rank == 0; r++) parcels[r] = (wr_parcel){v, n * (int64_t)sizeof *v};
-  if (comm->rank > 0) parcels[comm->size] = (wr_parcel){v, n * (int64_t)sizeof *v};
-  TRY(comm->ops->begin(comm, parcels, parcels + comm->size));
-  TRY(comm->ops->end(comm, "a partition"));
-done:
-  wr_free(parcels);
-  return status;
-}
-
 wr_status wr_metis_parts(wr_comm *comm, const int64_t *starts, const wr_csr *A, int32_t *part) {
   wr_status status;
   graph g = {0};
   wr_csr *all = NULL;
   int64_t n = starts[comm->size];
-  TRY(gather_pattern(comm, starts, A, &all));
+  TRY(wr_part_gather_pattern(comm, starts, A, &all));
   if (comm->rank == 0) status = make_graph(&all, &g);
   if (comm->rank == 0 && status == WR_OK) status = partition(&g, comm->size, n, part);
   TRY(wr_comm_agree(comm, status));
-  TRY(send_to_all(comm, part, n));
+  TRY(wr_comm_spread(comm, "a partition", 0, part, n * (int64_t)sizeof *part));
 done:
   free_graph(&g);
   wr_csr_free(all);

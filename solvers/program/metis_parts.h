@@ -8,8 +8,8 @@
 #include "spmv/parts/comm.h"
 
 /* As wr_comm_ops has `divide`; the same from run to run. Rows below each other with the same columns stay together, so that
- * blocks do. The work of a row is that of wr_partition_cut. Part 0 holds the pattern of the whole, and its graph: 12 bytes a
- * row and up to 16 an entry. */
+ * blocks do. The work of a row is that of wr_partition_cut. Part 0 holds the pattern of the whole, and its graph: up to 32
+ * bytes a row and 16 an entry. */
 wr_status wr_metis_parts(wr_comm *comm, const int64_t *starts, const wr_csr *A, int32_t *part);
 
 #endif

@@ -3,8 +3,8 @@
 #include <cuda_runtime.h>
 #include <dlfcn.h>
 #include <sched.h>
-#include <time.h>
 
+#include "config/clock.h"
 #include "config/memory.h"
 #include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
@@ -32,7 +32,7 @@ typedef struct nccl_calls {
 struct wr_nccl {
   wr_comm *parts;
   nccl_calls call;
-  void *library, *comm; /* comm NULL: not open, or ended by a failure */
+  void *comm; /* NULL: not open, or ended by a failure */
 };
 
 static wr_status check(const wr_nccl *n, int error, const char *what) {
@@ -55,12 +55,12 @@ static wr_status load(wr_nccl *n) {
                {"ncclGroupStart", &n->call.group_begin},
                {"ncclGroupEnd", &n->call.group_end},
                {"ncclGetErrorString", &n->call.error_text}};
-  n->library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
-  if (n->library == NULL)
+  void *library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+  if (library == NULL)
     return wr_fail(WR_EUNAVAILABLE, "NCCL is not found (%s): install libnccl2, or have its folder in LD_LIBRARY_PATH",
                    dlerror());
   for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
-    void *found = dlsym(n->library, names[k].name);
+    void *found = dlsym(library, names[k].name);
     if (found == NULL) return wr_fail(WR_EUNAVAILABLE, "libnccl.so.2 has no %s: a newer one is needed", names[k].name);
     *(void **)names[k].call = found;
   }
@@ -97,9 +97,9 @@ done:
   return status;
 }
 
-/* The library stays loaded: its threads may still run. */
+/* Closing waits for the other parts, which may be gone after a failure. The library stays loaded: its threads may still run. */
 extern "C" void wr_nccl_close(wr_nccl *n) {
-  if (n && n->comm) (void)n->call.close(n->comm);
+  if (n && n->comm) (void)(n->parts->broken.status == WR_OK ? n->call.close : n->call.abort)(n->comm);
   wr_free(n);
 }
 
@@ -130,12 +130,6 @@ extern "C" wr_status wr_nccl_swap(wr_nccl *n, wr_env *env, const wr_parcel *send
   return check(n, error == NCCL_SUCCESS ? ended : error, "a halo");
 }
 
-static double seconds(void) {
-  struct timespec now;
-  (void)clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* Ends all that NCCL still has to do, so that waiting for the device ends, too. */
 static wr_status give_up(wr_nccl *n, wr_status why) {
   (void)wr_error_keep(&n->parts->broken, why);
@@ -145,7 +139,7 @@ static wr_status give_up(wr_nccl *n, wr_status why) {
 }
 
 extern "C" wr_status wr_nccl_wait(wr_nccl *n, wr_env *env) {
-  const double begin = seconds();
+  const double begin = wr_clock();
   PASS(wr_error_raise(&n->parts->broken));
   PASS(wr_cuda_enter(env));
   for (;;) {
@@ -155,12 +149,8 @@ extern "C" wr_status wr_nccl_wait(wr_nccl *n, wr_env *env) {
     if (state != cudaErrorNotReady) return wr_cuda_check(state, "cudaStreamQuery");
     wr_status status = check(n, n->call.failure(n->comm, &failure), "its state");
     if (status == WR_OK) status = check(n, failure, "an exchange");
-    if (status == WR_OK && seconds() - begin > n->parts->patience)
-      status =
-          wr_fail(WR_EDEVICE,
-                  "the card of part %d of %d has waited %.3g s for those of the others: one of them has stopped, or "
-                  "takes longer than --patience allows",
-                  n->parts->rank + 1, n->parts->size, n->parts->patience);
+    if (status == WR_OK && wr_clock() - begin > n->parts->patience)
+      status = wr_comm_late(n->parts, "an exchange by NCCL");
     if (status != WR_OK) return give_up(n, status);
     (void)sched_yield();
   }

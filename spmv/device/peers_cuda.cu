@@ -449,14 +449,7 @@ extern "C" wr_status wr_peers_await(wr_peers *peers, wr_env *env) {
 }
 
 extern "C" wr_status wr_peers_check(wr_peers *peers) {
-  wr_comm *comm = peers->comm;
-  if (peers->view.told->broken == 0) return WR_OK;
-  PASS(wr_error_raise(&comm->broken));
-  return wr_error_keep(&comm->broken,
-                       wr_fail(WR_EDEVICE,
-                               "the card of part %d of %d has waited %.3g s for those of the others: one of them has "
-                               "stopped, or takes longer than --patience allows",
-                               comm->rank + 1, comm->size, comm->patience));
+  return peers->view.told->broken ? wr_comm_late(peers->comm, "an exchange between cards") : WR_OK;
 }
 
 extern "C" wr_status wr_peers_count_waiting(wr_peers *peers, wr_env *env) {

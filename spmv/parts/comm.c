@@ -104,6 +104,29 @@ done:
   return status;
 }
 
+wr_status wr_comm_spread(wr_comm *comm, const char *what, int from, void *data, int64_t bytes) {
+  wr_status status;
+  wr_parcel *parcels = NULL;
+  TRY(wr_comm_agree(comm, wr_alloc_zeroed(&parcels, 2 * comm->size, sizeof *parcels, what)));
+  for (int r = 0; r < comm->size && comm->rank == from; r++)
+    if (r != from) parcels[r] = (wr_parcel){data, bytes};
+  if (comm->rank != from) parcels[comm->size + from] = (wr_parcel){data, bytes};
+  TRY(comm->ops->begin(comm, parcels, parcels + comm->size));
+  TRY(comm->ops->end(comm, what));
+done:
+  wr_free(parcels);
+  return status;
+}
+
+wr_status wr_comm_late(wr_comm *comm, const char *what) {
+  PASS(wr_error_raise(&comm->broken));
+  return wr_error_keep(
+      &comm->broken, wr_fail(WR_EDEVICE,
+                             "part %d of %d has waited %.3g s for the others in %s: one of them has stopped, or takes "
+                             "longer than --patience allows",
+                             comm->rank + 1, comm->size, comm->patience, what));
+}
+
 wr_status wr_comm_swap(wr_comm *comm, const char *what, const void *send, const int64_t *counts, int64_t size,
                        void *received, int64_t *got) {
   wr_status status;

@@ -53,6 +53,10 @@ typedef struct wr_comm_ops {
 /* One part. The struct has no state and may be copied. */
 extern const wr_comm wr_comm_alone;
 
+/* WR_EDEVICE, also of every later call: this part has waited for comm->patience seconds in vain. what: as of gather. Not
+ * collective. */
+wr_status wr_comm_late(wr_comm *comm, const char *what);
+
 /* v[count] := the sum of that of all parts, by rank, so the same for each run with as many parts. count: at most
  * WR_COMM_NUMBERS. comm NULL, here and below: one part, and nothing is to be done. */
 enum { WR_COMM_NUMBERS = 64 };
@@ -69,6 +73,9 @@ wr_status wr_comm_agree(wr_comm *comm, wr_status status);
 
 /* to[count of all parts] := the elements of all parts, by rank, in part 0; elsewhere to is not used. */
 wr_status wr_comm_collect(wr_comm *comm, const double *from, int64_t count, double *to);
+
+/* data[bytes] of part `from` becomes that of all parts. WR_ENOMEM */
+wr_status wr_comm_spread(wr_comm *comm, const char *what, int from, void *data, int64_t bytes);
 
 /* An exchange of lists with different lengths: counts of elements of `size` bytes in send, one list behind the other by rank.
  * *received (for wr_free): the lists for this part, likewise, with got[comm->size] elements each. */

@@ -186,6 +186,25 @@ done:
   return status;
 }
 
+wr_status wr_part_gather_pattern(wr_comm *comm, const int64_t *starts, const wr_csr *A, wr_csr **all) {
+  wr_status status;
+  pieces p = {0};
+  int64_t *cuts = NULL; /* all rows are for part 0: first of those here, then of the whole */
+  wr_csr pattern = *A;
+  pattern.val = NULL;
+  *all = NULL;
+  TRY(wr_comm_agree(comm, wr_alloc_zeroed(&cuts, comm->size + 1, sizeof *cuts, "a partition")));
+  for (int r = 1; r <= comm->size; r++) cuts[r] = A->nrows;
+  TRY(swap_rows(comm, cuts, &pattern, &p));
+  for (int r = 1; r <= comm->size; r++) cuts[r] = starts[comm->size];
+  TRY(wr_comm_agree(comm, comm->rank == 0 ? take_pieces(comm, cuts, &p, all) : WR_OK));
+done:
+  free_pieces(&p);
+  wr_free(cuts);
+  if (status != WR_OK) wr_csr_free(*all), *all = NULL;
+  return status;
+}
+
 wr_status wr_part_deal(wr_comm *comm, const int32_t *part, int64_t *starts, wr_csr **A, int32_t **numbers) {
   wr_status status;
   pieces p = {0};

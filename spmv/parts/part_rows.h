@@ -18,6 +18,10 @@ wr_status wr_part_cut(wr_comm *comm, int64_t n, const int64_t *row_ptr, int64_t 
  * parts; WR_ENOMEM. After an error *A is NULL. */
 wr_status wr_part_transpose(wr_comm *comm, int64_t *starts, wr_csr **A);
 
+/* A is rows [starts[rank], starts[rank + 1]) of a square matrix, with columns of the whole. *all := the pattern of the whole,
+ * in part 0; elsewhere NULL. WR_ENOMEM */
+wr_status wr_part_gather_pattern(wr_comm *comm, const int64_t *starts, const wr_csr *A, wr_csr **all);
+
 /* Gives row i to part part[i] (from 0), for parts that are not stretches of the matrix. *A is rows [starts[rank],
  * starts[rank + 1]) of a square matrix, with columns of the whole. It is freed and replaced by this part's rows, and the rows
  * and columns of the whole are numbered anew: first those of part 0, in their order, then those of part 1, and so on;
