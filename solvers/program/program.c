@@ -86,6 +86,14 @@ static void say_failure(void *of) {
   (void)wr_process_complain_of(j->program->name, j->failed, wr_error_raise(&j->failure));
 }
 
+/* How many of the files of vectors, sets and parts are standard input. */
+static int count_standard_inputs(const wr_settings *s) {
+  const char *const paths[] = {s->rhs, s->guess, s->personalize, s->check, s->seeds, s->partition};
+  int count = 0;
+  for (size_t k = 0; k < sizeof paths / sizeof *paths; k++) count += paths[k] && strcmp(paths[k], "-") == 0;
+  return count;
+}
+
 /* What is for one process alone, whatever the program. */
 static wr_status check_parts(job *j) {
   wr_settings *s = &j->settings;
@@ -100,10 +108,8 @@ static wr_status check_parts(job *j) {
     return wr_fail(WR_EUNAVAILABLE, "%s does not run in several processes: start one", j->program->name);
   for (size_t k = 0; k < sizeof others / sizeof *others; k++)
     if (others[k].given) return wr_fail(WR_EUNAVAILABLE, "--%s is for one process, not for several", others[k].name);
-  const char *const inputs[] = {s->rhs, s->guess, s->personalize, s->seeds};
-  for (size_t k = 0; k < sizeof inputs / sizeof *inputs; k++)
-    if (inputs[k] && strcmp(inputs[k], "-") == 0)
-      return wr_fail(WR_EUNAVAILABLE, "standard input (-) is read by one process, not by several: name a file");
+  if (count_standard_inputs(s) > 0)
+    return wr_fail(WR_EUNAVAILABLE, "standard input (-) is read by one process, not by several: name a file");
   if (j->list) return wr_fail(WR_EUNAVAILABLE, "a list of matrices is for one process, not for several");
   if (s->backends && (strchr(s->backends, ',') || strncmp(s->backends, "auto:", 5) == 0))
     return wr_fail(WR_EUNAVAILABLE, "-k %s: several processes take one backend, and time none", s->backends);
@@ -119,10 +125,7 @@ static wr_status check_parts(job *j) {
 
 /* Standard input can be read once. */
 static wr_status check_inputs(const job *j) {
-  const wr_settings *s = &j->settings;
-  const char *const paths[] = {s->rhs, s->guess, s->personalize, s->check, s->seeds, s->partition};
-  int count = 0;
-  for (size_t k = 0; k < sizeof paths / sizeof *paths; k++) count += paths[k] && strcmp(paths[k], "-") == 0;
+  int count = count_standard_inputs(&j->settings);
   for (int64_t k = 0; k < j->matrices.count; k++) count += strcmp(j->matrices.name[k], "-") == 0;
   if (count > 1) return wr_fail(WR_EUSAGE, "standard input (-) can be one of the inputs only, not %d of them", count);
   return WR_OK;
@@ -504,6 +507,7 @@ static wr_status check_paths(const job *j) {
       {"standard output", direct || s->quiet ? NULL : "-", 1},
       {"the list", j->list, 0}, {"--rhs-file", s->rhs, 0}, {"--guess", s->guess, 0},
       {"--personalize", s->personalize, 0}, {"--seeds", s->seeds, 0}, {"--check", s->check, 0},
+      {"--partition", s->partition && strcmp(s->partition, "metis") != 0 ? s->partition : NULL, 0},
       {"--config", s->config, 0}};
   enum { GIVEN = sizeof given / sizeof *given };
   wr_path *paths = NULL;

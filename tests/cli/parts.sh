@@ -162,8 +162,11 @@ says "$out" '1: converged in 0 iterations' '5: converged in 0 iterations'
 together 2 3 -n 2 -b "$work/sides.mtx" gen:stencil:n=12
 says "$out" 'the worst: not converged (max-iterations) after 2 iterations' '3: converged in 0 iterations' \
   '4: max-iterations in 2 iterations'
-together 4 2 -b - gen:stencil:n=12
-one_sentence 'standard input (-) is read by one process, not by several'
+for input in '-b -' '--check -' '--partition -'; do
+  # shellcheck disable=SC2086
+  together 4 2 $input gen:stencil:n=12
+  one_sentence 'standard input (-) is read by one process, not by several'
+done
 together 1 2 -b "$work/sides.mtx" --history "$work/h.csv" gen:stencil:n=12
 one_sentence 'is for one right-hand side'
 matrix empty.mtx 'coordinate real general' '4 4 3' '1 1 1' '2 2 1' '3 3 1'
