@@ -155,6 +155,26 @@ static inline wr_csr *matrix_of(int64_t n, entry *entries, int64_t count, int wi
   return A;
 }
 
+/* Five points on a grid of side x side: diffusion, and convection by central differences, about the middle of the grid or
+ * straight across it. */
+static inline wr_csr *convection_on(int64_t side, double strength, int is_straight) {
+  int64_t n = side * side, count = 0;
+  entry *entries = room_for(5 * n, sizeof *entries);
+  for (int64_t i = 0; i < n; i++) {
+    int64_t x = i % side, y = i / side;
+    double u = is_straight ? strength : strength * (2 * (double)y / (double)side - 1);
+    double v = is_straight ? strength : strength * (1 - 2 * (double)x / (double)side);
+    entries[count++] = (entry){i, i, 4};
+    if (x > 0) entries[count++] = (entry){i, i - 1, -1 - u};
+    if (x + 1 < side) entries[count++] = (entry){i, i + 1, -1 + u};
+    if (y > 0) entries[count++] = (entry){i, i - side, -1 - v};
+    if (y + 1 < side) entries[count++] = (entry){i, i + side, -1 + v};
+  }
+  wr_csr *A = matrix_of(n, entries, count, 1);
+  free(entries);
+  return A;
+}
+
 /* From its picture, row by row; zeros are left out. */
 static inline wr_csr *matrix_of_picture(int64_t n, const double *picture) {
   entry *entries = room_for(n * n, sizeof *entries);

@@ -28,25 +28,6 @@ static wr_csr *grid(double wind, double shift) {
   return A;
 }
 
-/* Diffusion, and strong convection by central differences: about the middle of a grid, or straight across it. */
-static wr_csr *convection(double strength, int is_straight) {
-  int64_t n = side * side, count = 0;
-  entry *entries = room_for(5 * n, sizeof *entries);
-  for (int64_t i = 0; i < n; i++) {
-    int64_t x = i % side, y = i / side;
-    double u = is_straight ? strength : strength * (2 * (double)y / (double)side - 1);
-    double v = is_straight ? strength : strength * (1 - 2 * (double)x / (double)side);
-    entries[count++] = (entry){i, i, 4};
-    if (x > 0) entries[count++] = (entry){i, i - 1, -1 - u};
-    if (x + 1 < side) entries[count++] = (entry){i, i + 1, -1 + u};
-    if (y > 0) entries[count++] = (entry){i, i - side, -1 - v};
-    if (y + 1 < side) entries[count++] = (entry){i, i + side, -1 + v};
-  }
-  wr_csr *A = matrix_of(n, entries, count, 1);
-  free(entries);
-  return A;
-}
-
 /* Flow through a porous medium in mixed form on a grid: the flux through each inner edge, then the pressure in each cell, whose
  * row sums the fluxes out of it and has no diagonal element. The permeability of an edge is between 10^-6 and 10^6. */
 static wr_csr *darcy(void) {
@@ -255,7 +236,7 @@ static void test_choices(ground *g) {
   wr_run_precond report;
   wr_result result = {0};
   int is_host = g->env.place == WR_HOST;
-  wr_csr *easy = grid(0.3, 4), *hard = convection(4, 0), *symmetric = grid(0, 0), *hopeless = nilpotent();
+  wr_csr *easy = grid(0.3, 4), *hard = convection_on(side, 4, 0), *symmetric = grid(0, 0), *hopeless = nilpotent();
   wr_csr *varied = grid(0, 0);
   ground_case(g, "an easy system");
   solve_auto(g, easy, 0, NULL, &report, &result);
@@ -301,7 +282,7 @@ static void test_last(ground *g) {
 static void test_unstable(ground *g) {
   wr_run_precond report;
   wr_result result = {0};
-  wr_csr *A = convection(20, 1);
+  wr_csr *A = convection_on(side, 20, 1);
   ground_case(g, "unstable factors");
   solve_auto(g, A, 0, NULL, &report, &result);
   CHECKF(strstr(report.line, "; no ilu0: its factors are unstable") != NULL, "%s", report.line);
@@ -335,7 +316,7 @@ static void test_threads(void) {
   wr_run_precond reports[RUNS];
   wr_result results[RUNS] = {{0}};
   side = 170;
-  wr_csr *A = convection(3, 0);
+  wr_csr *A = convection_on(side, 3, 0);
   for (int k = 0; k < RUNS; k++) {
     ground g = {.env = {.place = WR_HOST, .type = WR_F64, .threads = threads[k], .deterministic = 1}};
     CHECK_OK(wr_backend_find("cpu_csr", &g.backend));
@@ -367,7 +348,7 @@ static void tick(void *context, int64_t iteration, double measure, double target
 
 /* A signal before, at and after the change to ILU(0): the solve ends with its best iterate, and the next one is whole. */
 static void test_interrupted(ground *g) {
-  wr_csr *A = convection(4, 0);
+  wr_csr *A = convection_on(side, 4, 0);
   wr_run_precond report = {.name = ""};
   wr_auto_precond a = {0};
   work w;

@@ -154,26 +154,8 @@ static void expect_line(const scene *s, const char *text) {
 
 /* ---- the preconditioner ---- */
 
-/* Five points on a grid of side x side: diffusion and, by central differences, convection about the middle. */
-static wr_csr *grid(int64_t side, double strength) {
-  int64_t n = side * side, count = 0;
-  entry *entries = room_for(5 * n, sizeof *entries);
-  for (int64_t i = 0; i < n; i++) {
-    int64_t x = i % side, y = i / side;
-    double u = strength * (2 * (double)y / (double)side - 1), v = strength * (1 - 2 * (double)x / (double)side);
-    entries[count++] = (entry){i, i, 4};
-    if (x > 0) entries[count++] = (entry){i, i - 1, -1 - u};
-    if (x + 1 < side) entries[count++] = (entry){i, i + 1, -1 + u};
-    if (y > 0) entries[count++] = (entry){i, i - side, -1 - v};
-    if (y + 1 < side) entries[count++] = (entry){i, i + side, -1 + v};
-  }
-  wr_csr *A = matrix_of(n, entries, count, 1);
-  free(entries);
-  return A;
-}
-
 static void test_start(int size) {
-  wr_csr *A = grid(20, 0);
+  wr_csr *A = convection_on(20, 0, 0);
   scene s = scene_of(A, WR_SCALE_NONE, size);
   CASE("a symmetric system");
   run(&s);
@@ -190,7 +172,7 @@ static void test_start(int size) {
 
 /* Every fifth row of a part of 2500 is none of the sample of 2048. */
 static void test_refused_start(int size) {
-  wr_csr *A = grid(50 * (int64_t)sqrt(size), 0.1);
+  wr_csr *A = convection_on(50 * (int64_t)sqrt(size), 0.1, 0);
   scene s = scene_of(A, WR_SCALE_NONE, size);
   CASE("one part has a diagonal element of 0");
   for (int64_t i = 0; i < A->nrows; i++) A->val[wr_csr_find(A, i, i)] = (double)(4 + i % 7);
@@ -208,7 +190,7 @@ static void test_refused_start(int size) {
 }
 
 static void test_factors(int size) {
-  wr_csr *A = grid(40, 4);
+  wr_csr *A = convection_on(40, 4, 0);
   scene s = scene_of(A, WR_SCALE_NONE, size);
   CASE("a system that needs factors");
   run(&s);

@@ -46,7 +46,8 @@ static wr_csr *whole_matrix(shape kind) {
 }
 
 /* What the parts share. */
-typedef struct scene {
+typedef struct scene scene;
+struct scene {
   wr_csr *A;
   int64_t offset; /* the number of row 0 of A in the whole */
   const wr_backend *backend;
@@ -58,7 +59,9 @@ typedef struct scene {
   int symmetric[MOST_PARTS], positive[MOST_PARTS];
   wr_status status[MOST_PARTS];
   char message[MOST_PARTS][200];
-} scene;
+  /* Multiplies by a plan of a part with vectors v[3] of its own, which are zeroed before. */
+  wr_status (*multiply)(wr_comm *comm, scene *s, wr_csr *part, wr_env *env, wr_plan *plan, wr_vec *v);
+};
 
 /* *part := the rows of this part, with the halo. */
 static wr_status take_rows(wr_comm *comm, const scene *s, int64_t *starts, wr_csr **part) {
@@ -157,12 +160,13 @@ static void multiply(wr_comm *comm, void *context) {
   wr_plan *plan = NULL;
   int64_t starts[MOST_PARTS + 1];
   wr_vec v[3] = {{0}};
-  wr_env env = {.type = s->type, .threads = 2, .need_beta = 1, .comm = comm};
+  wr_env env = {.type = s->type, .threads = 2, .need_beta = 1, .need_columns = s->columns, .comm = comm};
   wr_status *status = &s->status[comm->rank];
+  s->wrong[comm->rank] = 0;
   *status = take_rows(comm, s, starts, &part);
   if (*status == WR_OK) *status = wr_env_open(&env);
   if (*status == WR_OK) *status = wr_comm_agree(comm, wr_plan_create(s->backend, NULL, part, &env, &plan));
-  if (*status == WR_OK) *status = multiply_part(comm, s, part, &env, plan, v);
+  if (*status == WR_OK) *status = s->multiply(comm, s, part, &env, plan, v);
   if (*status != WR_OK) snprintf(s->message[comm->rank], sizeof *s->message, "%.199s", wr_status_message());
   for (int k = 0; k < 3; k++)
     if (v[k].id) env.ops->release(&env, &v[k]);
@@ -203,7 +207,7 @@ static void test_multiply(void) {
     for (int b = 0; b < wr_backend_count(); b++) {
       const wr_backend *backend = wr_backend_at(b);
       for (int type = WR_F32; type <= WR_F64 && backend->plan && backend->place == WR_HOST; type++) {
-        scene s = {.A = A, .backend = backend, .type = (wr_type)type, .x = x, .y = y};
+        scene s = {.A = A, .backend = backend, .type = (wr_type)type, .x = x, .y = y, .multiply = multiply_part};
         for (int size = 1; size <= 5; size += 2) taken += check_backend(&s, size);
       }
     }
@@ -266,33 +270,12 @@ static wr_status multiply_columns(wr_comm *comm, scene *s, wr_csr *part, wr_env 
   return WR_OK;
 }
 
-static void multiply_many(wr_comm *comm, void *context) {
-  scene *s = context;
-  wr_csr *part = NULL;
-  wr_plan *plan = NULL;
-  int64_t starts[MOST_PARTS + 1];
-  wr_vec v[3] = {{0}};
-  wr_env env = {.type = s->type, .threads = 2, .need_beta = 1, .need_columns = s->columns, .comm = comm};
-  wr_status *status = &s->status[comm->rank];
-  s->wrong[comm->rank] = 0;
-  *status = take_rows(comm, s, starts, &part);
-  if (*status == WR_OK) *status = wr_env_open(&env);
-  if (*status == WR_OK) *status = wr_comm_agree(comm, wr_plan_create(s->backend, NULL, part, &env, &plan));
-  if (*status == WR_OK) *status = multiply_columns(comm, s, part, &env, plan, v);
-  if (*status != WR_OK) snprintf(s->message[comm->rank], sizeof *s->message, "%.199s", wr_status_message());
-  for (int k = 0; k < 3; k++)
-    if (v[k].id) env.ops->release(&env, &v[k]);
-  wr_plan_destroy(plan);
-  wr_env_close(&env);
-  wr_csr_free(part);
-}
-
 static int check_columns(scene *s, int size) {
   const wr_csr *A = s->A;
   double xy[WR_MAX_COLUMNS] = {0}, yy[WR_MAX_COLUMNS] = {0};
   int64_t wrong = 0;
   memset(s->y, 0, (size_t)(N * s->ld) * sizeof *s->y);
-  in_parts(size, multiply_many, s);
+  in_parts(size, multiply, s);
   if (s->status[0] == WR_EUNAVAILABLE) return 0;
   for (int64_t i = 0; i < N; i++)
     for (int c = 0; c < s->columns; c++) {
@@ -326,7 +309,7 @@ static void test_columns_at_once(void) {
       for (int type = WR_F32; type <= WR_F64 && backend->plan && backend->place == WR_HOST; type++)
         for (int k = 0; k < 4; k++) {
           scene s = {.A = A, .backend = backend, .type = (wr_type)type, .y = y, .columns = shapes[k][0],
-                     .ld = shapes[k][1]};
+                     .ld = shapes[k][1], .multiply = multiply_columns};
           for (int size = 1; size <= 5; size += 2) taken += check_columns(&s, size);
         }
     }
