@@ -165,7 +165,7 @@ static wr_status allocate(wr_comm *comm, const int64_t *starts, wr_csr *A) {
   return WR_OK;
 }
 
-/* Whether the parts need more than half of what each could need: lists would then save little. */
+/* Whether the parts need more than seven eighths of what each could need: lists would then save little. */
 static wr_status choose_whole(wr_halo *h) {
   int64_t needed = h->count;
   PASS(wr_comm_sum_counts(h->comm, &needed, 1));
