@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "config/clock.h"
 #include "config/memory.h"
 #include "spmv/device/testing.h"
 #include "spmv/parts/comm.h"
@@ -192,7 +193,7 @@ static wr_status go_by_device(wr_iteration *it, double *scalars) {
   wr_status status;
   const wr_vecops *ops = it->env->ops;
   int ended = 0, stopping = 0;
-  double before = scalars[it->at.rounds];
+  double before = scalars[it->at.rounds], began = wr_clock();
   status = ops->loop_run(it->env, it->loop);
   if (status == WR_EDEVICE && it->resident) { /* other processes use the device and not all blocks fit: a graph instead */
     drop_loop(it);
@@ -210,7 +211,9 @@ static wr_status go_by_device(wr_iteration *it, double *scalars) {
       stopping = 1;
     }
   }
-  it->by = it->resident ? WR_BY_KERNEL : WR_BY_GRAPH;
+  it->repeats.by = it->resident ? WR_BY_KERNEL : WR_BY_GRAPH;
+  it->repeats.seconds += wr_clock() - began;
+  it->repeats.iterations += it->counts * (int64_t)(scalars[it->at.rounds] - before);
   it->taken += (int64_t)(scalars[it->at.rounds] - before);
   it->phase = (int)((first_phase(it) + (int64_t)(scalars[it->at.rounds] - before)) % it->phases);
   it->since = (it->since + (int64_t)(scalars[it->at.rounds] - before)) % it->every;

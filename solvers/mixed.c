@@ -50,7 +50,7 @@ void wr_mixed_close(wr_mixed *m) {
 }
 
 void wr_mixed_begin(wr_mixed *m) {
-  m->multiplies = m->most = 0, m->bytes = 0, m->by = WR_BY_HOST;
+  m->multiplies = m->most = 0, m->bytes = 0, m->repeats = (wr_repeats){0};
   for (int k = 0; k < 2; k++) m->loops[k]->taken = 0;
 }
 
@@ -93,7 +93,7 @@ static wr_status begin(wr_mixed *m, const wr_pagerank *wide, const wr_correction
   wr_pagerank_set_loop(p, o, c->monitor, unit);
   PASS(wr_iteration_every(p->loop, o->check_every));
   wr_iteration_begin(p->loop);
-  p->loop->by = WR_BY_HOST;
+  p->loop->repeats = (wr_repeats){0};
   *s = wr_pagerank_scalars_of(p, o);
   s->damping = counts ? o->damping : 0, s->rest = is_first ? 1 - o->damping : 0;
   s->weight = is_first && p->direction ? 1 : 1 / (double)p->graph->n_all, s->shift = s->rest * s->weight;
@@ -131,7 +131,7 @@ wr_status wr_mixed_correct(wr_mixed *m, wr_pagerank *wide, const wr_correction *
   wr_plan_forget(p->plan);
   taken = p->loop->taken - taken;
   m->multiplies += taken, m->bytes += (double)taken * wr_pagerank_step_bytes(p);
-  if (taken > m->most) m->most = taken, m->by = p->loop->by;
+  if (taken > m->most) m->most = taken, m->repeats = p->loop->repeats;
   found->steps = s.steps - c->steps;
   found->is_cut = s.converged == 0 && s.stalled == 0 && !(s.steps < s.limit);
   if (found->steps < 1) return WR_OK;

@@ -26,7 +26,7 @@ typedef struct wr_mixed {
   int64_t multiplies;    /* in f32                                                                     */
   double bytes;          /* that these moved                                                           */
   int64_t most;          /* multiplies of the correction that had the most, ...                        */
-  wr_repeated by;        /* ... and how they were repeated                                             */
+  wr_repeats repeats;    /* ... and how they were repeated                                             */
 } wr_mixed;
 
 /* wide: in f64, and open. plan and env, of the same flow and place in f32, must outlive it. WR_ENOMEM, WR_EDEVICE. */

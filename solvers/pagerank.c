@@ -577,7 +577,7 @@ static void count_multiplies(const solving *g) {
   wr_result *r = g->result;
   int64_t wide = p->loop->taken + g->steps, narrow = m ? m->multiplies : 0;
   r->multiplies = wide + narrow, r->multiplies_f32 = narrow;
-  r->by = m && m->most > p->loop->taken ? m->by : p->loop->by;
+  r->repeats = m && m->most > p->loop->taken ? m->repeats : p->loop->repeats;
   r->iteration_bytes = wr_pagerank_step_bytes(p);
   if (narrow > 0) r->iteration_bytes = (r->iteration_bytes * (double)wide + m->bytes) / (double)r->multiplies;
 }
@@ -617,7 +617,7 @@ wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const 
   *result = (wr_result){.outcome = WR_MAX_ITERATIONS, .change = INFINITY, .measure = INFINITY, .bound = INFINITY,
                         .by_change = o->stop_on_change, .rounding = rounding_of(p, o)};
   wr_iteration *loop = p->loop;
-  loop->taken = 0, loop->by = WR_BY_HOST;
+  loop->taken = 0, loop->repeats = (wr_repeats){0};
   if (p->mixed) wr_mixed_begin(p->mixed);
   if (o->order > 0) TRY(wr_order_watch_open(&g.watch, p->graph, p->env, o->order));
   if (may_mix(p, o)) {

@@ -55,6 +55,14 @@ wr_watch wr_monitor_watch(const wr_monitor *monitor);
 /* How iterations are repeated: by the host, by the device as a graph of launches, or by one resident kernel. */
 typedef enum wr_repeated { WR_BY_HOST, WR_BY_GRAPH, WR_BY_KERNEL } wr_repeated;
 
+/* What a loop has done. The host asks for the first and last iterations of a loop that a device repeats, and those are not
+ * timed; nor are checks of the true residual and restarts. */
+typedef struct wr_repeats {
+  wr_repeated by;     /* BY_HOST: the host asked for all, and the rest is 0                           */
+  int64_t iterations; /* that the device repeated, counted as wr_result.iterations               */
+  double seconds;     /* that these took, by the host's clock                                         */
+} wr_repeats;
+
 /* What a direct solver did after iterations that failed (direct.h). */
 typedef struct wr_direct_facts {
   int tried;             /* 0: nothing, and all else is 0                                            */
@@ -95,7 +103,7 @@ typedef struct wr_result {
   int64_t multiplies;  /* by the iterations                                                         */
   int64_t multiplies_f32; /* PageRank in mixed precision: so many of these were in f32, the others in f64 */
   double iteration_bytes; /* that an iteration moves at least: its multiplies, and every vector once an operation */
-  wr_repeated by;      /* how iterations were repeated, except perhaps the first and last ones      */
+  wr_repeats repeats;  /* by the last method, or by that which had the most multiplies               */
   int restarts;        /* BiCGSTAB                                                                  */
   int refinements;     /* BiCGSTAB: continuations from the true residual                            */
   char method[16];     /* the method that ended the solve; "": not known                              */

@@ -352,7 +352,7 @@ static wr_status change_method(wr_bicgstab *s, progress *g, double norm, const c
              s->method->name, cause);
   g->may_change = s->method->next != NULL;
   g->multiplies += last->costs(s).multiplies * s->loop->taken;
-  s->loop->taken = 0, s->seed = 0;
+  s->loop->taken = 0, s->loop->repeats = (wr_repeats){0}, s->seed = 0;
   g->poor_restarts = 0, g->fresh = 1;
   TRY(set_up_loop(s, g));
   TRY(go_on_from(s, g, norm, 0));
@@ -407,7 +407,7 @@ static wr_status change_precond(wr_bicgstab *s, progress *g, double norm, const 
     snprintf(g->changes + used, sizeof g->changes - used, "; from iteration %.0f on %s%s", scalars_of(g)->steps,
              s->method->name, at->cause);
   g->multiplies += multiplies;
-  s->loop->taken = 0;
+  s->loop->taken = 0, s->loop->repeats = (wr_repeats){0};
   if (at->next >= 0) g->review_round = scalars_of(g)->rounds + rounds_of(s, at->next);
   g->poor_restarts = 0, g->fresh = 1;
   TRY(set_up_loop(s, g));
@@ -677,7 +677,7 @@ static void tell_costs(const wr_bicgstab *s, const progress *g) {
   wr_result *result = g->result;
   wr_method_costs costs = s->method->costs(s);
   double vector = (double)(s->system->n * wr_type_bytes(s->env->type));
-  result->by = s->loop->by, result->multiplies = g->multiplies + costs.multiplies * s->loop->taken;
+  result->repeats = s->loop->repeats, result->multiplies = g->multiplies + costs.multiplies * s->loop->taken;
   result->iteration_bytes = costs.multiplies * wr_plan_get_info(s->plan)->apply_bytes + costs.moved * vector;
   if (s->precond) result->iteration_bytes += costs.multiplies * wr_precond_get_info(s->precond)->apply_bytes;
   snprintf(result->method, sizeof result->method, "%s", s->method->name);
@@ -707,7 +707,7 @@ wr_status wr_bicgstab_solve(wr_bicgstab *s, const wr_bicgstab_options *options, 
   g.least = g.review_round = INFINITY;
   if (options->review && options->first_review > 0) g.review_round = rounds_of(s, options->first_review);
   TRY(set_up_loop(s, &g));
-  s->loop->taken = 0, s->loop->by = WR_BY_HOST;
+  s->loop->taken = 0, s->loop->repeats = (wr_repeats){0};
   TRY(start(s, &g, &end));
   if (s->begun.iterations > 0) interrupted = wr_monitor_ends(g.monitor); /* the first iterations have been elsewhere */
   if (!end && interrupted) end_early(result, interrupted), end = 1;

@@ -177,7 +177,7 @@ static wr_status time_afterwards(wr_comparison *c, void *solve, wr_plan *plan, w
   const int count = 32;
   double first = run->apply_first;
   wr_outcome outcome = run->result.outcome; /* that of all parts, unlike a signal */
-  if (run->result.by == WR_BY_HOST || outcome == WR_INTERRUPTED || outcome == WR_TIME_LIMIT) return WR_OK;
+  if (run->result.repeats.by == WR_BY_HOST || outcome == WR_INTERRUPTED || outcome == WR_TIME_LIMIT) return WR_OK;
   wr_ledger_enter(c->process, WR_PHASE_CALIBRATE);
   TRY(wr_plan_time_start(plan));
   TRY(c->program->multiply(solve, count));
@@ -189,7 +189,7 @@ static wr_status time_afterwards(wr_comparison *c, void *solve, wr_plan *plan, w
   run->applies -= run->moved.multiplies;
   if (run->changed.from) run->applies -= run->changed.multiplies;
   /* One kernel for all iterations does not use the backend's multiply. */
-  run->apply_total = run->result.by == WR_BY_KERNEL ? 0 : run->apply_median * (double)run->applies;
+  run->apply_total = run->result.repeats.by == WR_BY_KERNEL ? 0 : run->apply_median * (double)run->applies;
 done:
   wr_ledger_stop(c->process);
   return status;

@@ -335,7 +335,7 @@ wr_status wr_rank_linear_solve(wr_rank_linear *l, const wr_rank_linear_options *
   if (monitor == NULL) monitor = &none;
   *found = (wr_rank_linear_found){.change = INFINITY, .first = INFINITY};
   progress g = {.options = o, .found = found};
-  l->damping = o->damping, l->residuals = 0, s->loop->taken = 0, s->loop->by = WR_BY_HOST;
+  l->damping = o->damping, l->residuals = 0, s->loop->taken = 0, s->loop->repeats = (wr_repeats){0};
   TRY(load(l, ranks));
   TRY(find_residual(l, &s->x, &square, &change));
   found->first = g.best = change;
@@ -357,7 +357,7 @@ wr_status wr_rank_linear_solve(wr_rank_linear *l, const wr_rank_linear_options *
   found->met = change <= o->change, found->change = change;
   if (found->met) found->why = NULL;
   TRY(give(l, change, ranks));
-  found->multiplies = s->loop->taken * MULTIPLIES + l->residuals, found->by = s->loop->by;
+  found->multiplies = s->loop->taken * MULTIPLIES + l->residuals, found->repeats = s->loop->repeats;
   found->bytes = (double)found->multiplies * wr_rank_linear_bytes(l->graph, s->plan, s->env);
 done:
   wr_plan_forget(s->plan);

@@ -32,7 +32,7 @@ typedef struct wr_rank_linear_found {
   int64_t multiplies;  /* all that were requested                                         */
   int restarts;
   double bytes;        /* that these multiplies and their vectors moved                   */
-  wr_repeated by;
+  wr_repeats repeats;
   const char *why;     /* why the change is not met: a clause; NULL if it is, or after an interruption */
 } wr_rank_linear_found;
 

@@ -49,15 +49,15 @@ typedef struct parts {
   int64_t iterations, multiplies, multiplies_f32; /* of all parts so far */
   double bytes;              /* that these moved */
   int64_t most;              /* multiplies of the part that had the most, ... */
-  wr_repeated by;            /* ... and how they were repeated */
+  wr_repeats repeats;        /* ... and how they were repeated */
   wr_rank_method method;     /* of the last part */
   int restarts;
   char changes[sizeof((wr_result *)0)->changes];
 } parts;
 
 /* Counts what a part has done. */
-static void count(parts *g, int64_t iterations, int64_t multiplies, double bytes, wr_repeated by) {
-  if (multiplies > g->most) g->most = multiplies, g->by = by;
+static void count(parts *g, int64_t iterations, int64_t multiplies, double bytes, wr_repeats repeats) {
+  if (multiplies > g->most) g->most = multiplies, g->repeats = repeats;
   g->iterations += iterations, g->multiplies += multiplies, g->bytes += bytes;
   g->monitor.before += iterations;
 }
@@ -88,7 +88,7 @@ static wr_status run_steps(parts *g, wr_pagerank_method method, const wr_vec *st
   wr_status status = wr_pagerank_solve(&g->rank->iterated, &options, monitor, g->result);
   if (status != WR_OK) return status;
   count(g, g->result->iterations, g->result->multiplies, g->result->iteration_bytes * (double)g->result->multiplies,
-        g->result->by);
+        g->result->repeats);
   g->multiplies_f32 += g->result->multiplies_f32;
   return WR_OK;
 }
@@ -160,7 +160,7 @@ static wr_status solve_linear(parts *g, const char **why) {
                                       .scale = o->stop_on_change ? 1 : o->damping / (1 - o->damping),
                                       .target = o->tolerance};
     PASS(wr_rank_linear_solve(rank->linear, &options, &g->monitor, &rank->ranks, &found));
-    count(g, found.multiplies, found.multiplies, found.bytes, found.by);
+    count(g, found.multiplies, found.multiplies, found.bytes, found.repeats);
     g->restarts += found.restarts;
     PASS(certify(g, found.interrupted));
     *why = found.why;
@@ -198,7 +198,7 @@ static wr_status solve_by_components(parts *g, const char **why) {
   TRY(wr_gauss_seidel_solve(p->graph, &options, p->graph->start, wr_env_team(p->env), &g->monitor, scores, &found));
   TRY(p->env->ops->upload(p->env, &rank->ranks, scores));
   multiplies = (int64_t)fmin(ceil(found.multiplies), (double)(left(g) - 1));
-  count(g, multiplies, multiplies, found.bytes, WR_BY_HOST);
+  count(g, multiplies, multiplies, found.bytes, (wr_repeats){0});
   TRY(certify(g, found.interrupted));
   if (!is_over(g)) *why = found.met ? "rounding keeps it from the tolerance" : "its multiplies were used up";
 done:
@@ -320,7 +320,7 @@ static void conclude(parts *g) {
   wr_result *r = g->result;
   r->iterations = g->iterations, r->multiplies = g->multiplies, r->restarts = g->restarts;
   r->multiplies_f32 = g->multiplies_f32;
-  if (g->multiplies > g->most) r->iteration_bytes = g->bytes / (double)g->multiplies, r->by = g->by; /* several parts */
+  if (g->multiplies > g->most) r->iteration_bytes = g->bytes / (double)g->multiplies, r->repeats = g->repeats; /* several parts */
   snprintf(r->method, sizeof r->method, "%s", names[g->method]);
   snprintf(r->changes, sizeof r->changes, "%s", g->changes);
 }

@@ -192,7 +192,7 @@ static void print_backend(wr_writer *out, const wr_problem_facts *problem, const
   wr_line_add(&line, "%s", wr_run_label(run, label, sizeof label));
   if (run->device_name[0]) wr_line_add(&line, " on %s", run->device_name);
   wr_line_add(&line, ", epilogue %s", run->fused_epilogue ? "fused" : "separate");
-  if (run->result.by == WR_BY_KERNEL)
+  if (run->result.repeats.by == WR_BY_KERNEL)
     wr_line_add(&line, "; one kernel for all iterations, with its own copy of the matrix");
   print_labelled(out, "backend", &line);
   line = (wr_line){0};
@@ -274,18 +274,22 @@ static void print_verdict(wr_writer *out, const wr_problem_facts *problem, const
   print_labelled(out, "verified", &line);
 }
 
-/* " (52 multiplies 11.5 ms, median 210 us)", behind the solve phase. */
+static double iteration_seconds(const wr_repeats *repeats) { return repeats->seconds / (double)repeats->iterations; }
+
+/* " (52 multiplies 11.5 ms, median 210 us; an iteration 225 us)", behind the solve phase. */
 static void add_applies(wr_line *line, const wr_run *run) {
-  char total[TEXT_ROOM], median[TEXT_ROOM];
+  char total[TEXT_ROOM], median[TEXT_ROOM], each[TEXT_ROOM];
   if (run->applies <= 0 || !(run->apply_median > 0)) return;
   wr_line_add(line, " (%" PRId64 " %s%s", run->applies, wr_plural(run->applies, "multiply", "multiplies"),
               run->result.multiplies_f32 > 0 ? " in f32"
               : run->changed.from            ? " since the change"
                                              : "");
   if (run->apply_total > 0) wr_line_add(line, " %s", wr_text_seconds(run->apply_total, total));
-  const char *of = run->result.by == WR_BY_KERNEL ? "the backend's own" : run->timed_afterwards ? "each" : "median";
+  const char *of = run->result.repeats.by == WR_BY_KERNEL ? "the backend's own" : run->timed_afterwards ? "each" : "median";
   if (run->applies > 1 || !(run->apply_total > 0))
     wr_line_add(line, ", %s %s", of, wr_text_seconds(run->apply_median, median));
+  if (run->result.repeats.iterations > 0)
+    wr_line_add(line, "; an iteration %s", wr_text_seconds(iteration_seconds(&run->result.repeats), each));
   wr_line_add(line, ")");
 }
 

@@ -200,7 +200,9 @@ static void write_result(wr_json *json, const wr_result *result, wr_measure meas
   wr_json_real(json, "backward", result->by_backward ? result->backward : NAN);
   wr_json_real(json, "bound", measure == WR_MEASURE_L1_ERROR ? result->bound : NAN);
   if (measure == WR_MEASURE_L1_ERROR) write_stop_order(json, &result->order);
-  wr_json_text(json, "repeated_by", repeated[result->by]);
+  wr_json_text(json, "repeated_by", repeated[result->repeats.by]);
+  wr_json_integer(json, "repeated_iterations", result->repeats.iterations);
+  wr_json_real(json, "repeated_s", result->repeats.seconds);
   wr_json_integer(json, "restarts", result->restarts);
   wr_json_integer(json, "refinements", result->refinements);
   wr_json_text(json, "method", result->method);

@@ -120,7 +120,7 @@ static void test_resident(ground *g) {
   ground_case(g, "a resident loop");
   solution_run(g, &s);
   check_solution(&s);
-  CHECK(s.result.outcome == WR_CONVERGED && (s.result.by != WR_BY_KERNEL || c.rests == 0));
+  CHECK(s.result.outcome == WR_CONVERGED && (s.result.repeats.by != WR_BY_KERNEL || c.rests == 0));
   solution_free(&s);
   wr_csr_free(A);
 }

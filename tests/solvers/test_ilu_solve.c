@@ -268,8 +268,8 @@ static void test_loops(ground *g, const wr_preconditioner *of, const wr_method *
     g->testing.no_conditions = k == 1;
     solve_and_check(g, &s[k]);
     g->testing.no_conditions = 0;
-    CHECKF(s[k].result.by == (k == 2 ? WR_BY_HOST : WR_BY_GRAPH) || s[k].result.iterations < 4, "by %d",
-           (int)s[k].result.by);
+    CHECKF(s[k].result.repeats.by == (k == 2 ? WR_BY_HOST : WR_BY_GRAPH) || s[k].result.iterations < 4, "by %d",
+           (int)s[k].result.repeats.by);
     check_same_run(&s[k], &s[0]);
   }
   for (int k = 0; k < 3; k++) solution_free(&s[k]);

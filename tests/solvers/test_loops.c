@@ -41,7 +41,7 @@ static void solve_both(ground *g, solution *device, solution *host, wr_outcome o
   check_solution(device), check_solution(host);
   CHECKF(device->result.outcome == outcome && host->result.outcome == outcome, "%s by the device, %s by the host",
          wr_outcome_title(device->result.outcome), wr_outcome_title(host->result.outcome));
-  CHECK(host->result.by == WR_BY_HOST);
+  CHECK(host->result.repeats.by == WR_BY_HOST);
   if (!is_deterministic(g, host->A)) return;
   check_same_history(&device->history, &host->history);
   CHECKF(device->result.iterations == host->result.iterations && device->result.restarts == host->result.restarts &&
@@ -65,8 +65,8 @@ static void test_solve(ground *g) {
     solve_both(g, &device, &host, WR_CONVERGED);
     /* the host launches the first one or two parts */
     if (device.result.iterations > 2 * (distances[k] ? distances[k] : 8))
-      CHECKF((device.result.by != WR_BY_HOST) == (g->env.place == WR_CUDA), "by %d after %lld iterations",
-             (int)device.result.by, (long long)device.result.iterations);
+      CHECKF((device.result.repeats.by != WR_BY_HOST) == (g->env.place == WR_CUDA), "by %d after %lld iterations",
+             (int)device.result.repeats.by, (long long)device.result.iterations);
     long_enough += device.result.iterations > 16;
     CHECKF(device.result.multiplies >= 2 * device.result.iterations - 1, "%lld multiplies",
            (long long)device.result.multiplies);

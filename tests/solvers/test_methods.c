@@ -328,10 +328,10 @@ static void solve_again(ground *g, wr_bicgstab *method, const wr_system *system,
   again.monitor.history = &again.history, again.deterministic = fresh.deterministic;
   CHECK_OK(solution_find(&again, method, system, wr_rounding_of(&g->env, plan)));
   check_solution(&again);
-  CHECKF(strcmp(again.result.method, fresh.result.method) == 0 && again.result.by == fresh.result.by &&
+  CHECKF(strcmp(again.result.method, fresh.result.method) == 0 && again.result.repeats.by == fresh.result.repeats.by &&
              again.history.count == fresh.history.count,
-         "%s by %d, %lld checks; by a new solver %s by %d, %lld", again.result.method, (int)again.result.by,
-         (long long)again.history.count, fresh.result.method, (int)fresh.result.by, (long long)fresh.history.count);
+         "%s by %d, %lld checks; by a new solver %s by %d, %lld", again.result.method, (int)again.result.repeats.by,
+         (long long)again.history.count, fresh.result.method, (int)fresh.result.repeats.by, (long long)fresh.history.count);
   check_same_run(&again, &fresh);
   solution_free(&again), solution_free(&fresh);
 }

@@ -288,15 +288,15 @@ static void check_loops(ground *g, wr_csr *links, const char *what) {
     CHECKF(in_f64(&by[k]) == in_f64(&by[0]), "%lld multiplies in f64, by the host %lld", (long long)in_f64(&by[k]),
            (long long)in_f64(&by[0]));
   }
-  CHECK(by[0].r.result.by == WR_BY_HOST);
-  if (g->env.place == WR_CUDA) CHECKF(by[1].r.result.by == WR_BY_GRAPH, "by %d", (int)by[1].r.result.by);
+  CHECK(by[0].r.result.repeats.by == WR_BY_HOST);
+  if (g->env.place == WR_CUDA) CHECKF(by[1].r.result.repeats.by == WR_BY_GRAPH, "by %d", (int)by[1].r.result.repeats.by);
   size_t size = (size_t)links->nrows * sizeof(double);
   if (by[0].r.deterministic) {
     ground_case(g, "%s, the same bits", what);
     CHECKF(memcmp(by[0].r.scores, by[1].r.scores, size) == 0, "a graph gives other bits");
     CHECKF(by[0].r.result.iterations == by[1].r.result.iterations, "%lld, by a graph %lld",
            (long long)by[0].r.result.iterations, (long long)by[1].r.result.iterations);
-    if (by[2].r.result.by == by[3].r.result.by && by[2].r.result.by != WR_BY_KERNEL)
+    if (by[2].r.result.repeats.by == by[3].r.result.repeats.by && by[2].r.result.repeats.by != WR_BY_KERNEL)
       CHECKF(memcmp(by[2].r.scores, by[3].r.scores, size) == 0, "the third solve gives other bits");
   }
   for (int k = 0; k < 4; k++) run_free(&by[k]);

@@ -145,8 +145,8 @@ static void test_solves(ground *g) {
     s.options.check_every = distances[k];
     ground_case(g, "BiCGSTAB, a check every %lld", (long long)distances[k]);
     solve_both(g, &s, WR_CONVERGED);
-    CHECKF(s.result.by == WR_BY_GRAPH || s.result.iterations <= 2 * distances[k], "by %d after %lld iterations",
-           (int)s.result.by, (long long)s.result.iterations);
+    CHECKF(s.result.repeats.by == WR_BY_GRAPH || s.result.iterations <= 2 * distances[k], "by %d after %lld iterations",
+           (int)s.result.repeats.by, (long long)s.result.iterations);
     solution_free(&s);
   }
   wr_csr_free(A);
@@ -238,7 +238,7 @@ static void rank_both(ground *g, const wr_graph *graph, wr_plan *plan, wr_pagera
   size_t bytes = (size_t)graph->n * sizeof *a.scores;
   CHECKF(a.result.outcome == outcome && b.result.outcome == outcome, "%s, %s by the host",
          wr_outcome_title(a.result.outcome), wr_outcome_title(b.result.outcome));
-  CHECK(a.result.by == WR_BY_GRAPH && b.result.by == WR_BY_HOST);
+  CHECK(a.result.repeats.by == WR_BY_GRAPH && b.result.repeats.by == WR_BY_HOST);
   if (wr_plan_get_info(plan)->deterministic) {
     check_same_history(&a.history, &b.history);
     CHECKF(a.result.iterations == b.result.iterations && a.result.change == b.result.change, "%lld, %lld by the host",
@@ -300,8 +300,8 @@ static void test_late(ground *g) {
     int64_t before = g->testing.recordings;
     ranks a = rank(g, &graph, plan, o, 0), b = rank(g, &graph, plan, o, 1);
     CHECK(a.result.outcome == WR_MAX_ITERATIONS && a.result.iterations == o.iterations);
-    CHECK(o.iterations > 64 || (a.result.by == WR_BY_HOST && g->testing.recordings == before));
-    CHECK(o.iterations < 100 || (a.result.by == WR_BY_GRAPH && g->testing.recordings == before + 1));
+    CHECK(o.iterations > 64 || (a.result.repeats.by == WR_BY_HOST && g->testing.recordings == before));
+    CHECK(o.iterations < 100 || (a.result.repeats.by == WR_BY_GRAPH && g->testing.recordings == before + 1));
     if (wr_plan_get_info(plan)->deterministic) {
       check_same_history(&a.history, &b.history);
       CHECK(memcmp(a.scores, b.scores, (size_t)graph.n * sizeof *a.scores) == 0);

@@ -20,7 +20,7 @@ static void solve(ground *g, wr_csr *A, wr_bicgstab_options options, wr_outcome 
   check_solution(&s);
   CHECKF(s.result.outcome == outcome, "%s", wr_outcome_title(s.result.outcome));
   if (s.result.iterations > 0 && s.result.restarts == 0)
-    CHECKF(s.result.by == (has_rows(g) ? WR_BY_KERNEL : WR_BY_HOST), "by %d", (int)s.result.by);
+    CHECKF(s.result.repeats.by == (has_rows(g) ? WR_BY_KERNEL : WR_BY_HOST), "by %d", (int)s.result.repeats.by);
   /* steps that were cut short or changed nothing are multiplies too */
   CHECKF(s.result.multiplies >= 2 * s.result.iterations, "%lld multiplies in %lld iterations",
          (long long)s.result.multiplies, (long long)s.result.iterations);
@@ -129,7 +129,7 @@ static void test_left_to_graph(ground *g) {
   s.options.check_every = 0;
   solution_run(g, &s);
   check_solution(&s);
-  CHECKF(s.result.by != WR_BY_KERNEL, "by %d", (int)s.result.by);
+  CHECKF(s.result.repeats.by != WR_BY_KERNEL, "by %d", (int)s.result.repeats.by);
   CHECKF(s.history.count == (s.result.iterations + 7) / 8, "%lld checks in %lld iterations", (long long)s.history.count,
          (long long)s.result.iterations);
   solution_free(&s);
@@ -146,7 +146,7 @@ static void test_ranks(ground *g) {
     ground_case(g, "ranks of graph %d", k);
     run_and_check(g, &r);
     CHECKF(r.result.outcome == WR_CONVERGED, "%s", wr_outcome_title(r.result.outcome));
-    CHECKF(r.result.by == (has_rows(g) ? WR_BY_KERNEL : WR_BY_HOST), "by %d", (int)r.result.by);
+    CHECKF(r.result.repeats.by == (has_rows(g) ? WR_BY_KERNEL : WR_BY_HOST), "by %d", (int)r.result.repeats.by);
     ranking_free(&r);
     wr_csr_free(graphs[k]);
   }
@@ -181,8 +181,8 @@ static void test_preconditioned(ground *g) {
     s.options.check_every = 1 + 2 * k;
     solution_run(g, &s);
     check_solution(&s);
-    CHECKF(s.result.outcome == WR_CONVERGED && s.result.by == (has_rows(g) ? WR_BY_KERNEL : WR_BY_HOST), "%s, by %d",
-           wr_outcome_title(s.result.outcome), (int)s.result.by);
+    CHECKF(s.result.outcome == WR_CONVERGED && s.result.repeats.by == (has_rows(g) ? WR_BY_KERNEL : WR_BY_HOST), "%s, by %d",
+           wr_outcome_title(s.result.outcome), (int)s.result.repeats.by);
   }
   solution_free(&s);
   wr_csr_free(A);

@@ -49,11 +49,11 @@ static int64_t solve_as_first(solver *s, wr_bicgstab_options options) {
   CHECK_OK(solution_find(&again, &s->method, &s->system, wr_rounding_of(&s->g->env, s->plan)));
   int64_t recordings = s->g->testing.recordings - before;
   check_solution(&again), check_solution(&first);
-  CHECKF(again.result.outcome == first.result.outcome && again.result.by == first.result.by &&
+  CHECKF(again.result.outcome == first.result.outcome && again.result.repeats.by == first.result.repeats.by &&
              again.result.multiplies == first.result.multiplies && again.history.count == first.history.count,
          "%s by %d, %lld multiplies, %lld checks; by a solver of its own %s by %d, %lld, %lld",
-         wr_outcome_title(again.result.outcome), (int)again.result.by, (long long)again.result.multiplies,
-         (long long)again.history.count, wr_outcome_title(first.result.outcome), (int)first.result.by,
+         wr_outcome_title(again.result.outcome), (int)again.result.repeats.by, (long long)again.result.multiplies,
+         (long long)again.history.count, wr_outcome_title(first.result.outcome), (int)first.result.repeats.by,
          (long long)first.result.multiplies, (long long)first.history.count);
   check_same_run(&again, &first);
   solution_free(&again), solution_free(&first);

@@ -77,7 +77,7 @@ static inline void test_three_phases(ground *g) {
         ground_case(g, "three buffers, %lld iterations, a check every %lld", (long long)limit, (long long)distances[d]);
         turn_until(g, &t, limit, distances[d]);
       }
-    if (g->env.place == WR_CUDA) CHECK(t.loop->by != WR_BY_HOST);
+    if (g->env.place == WR_CUDA) CHECK(t.loop->repeats.by != WR_BY_HOST);
     wr_iteration_close(t.loop);
   }
   wr_plan_destroy(t.plan);
