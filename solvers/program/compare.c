@@ -213,6 +213,13 @@ done:
   return status;
 }
 
+/* A short solve may repeat no iteration before its loop is recorded, and later ones all of them. */
+static void add_repeats(wr_repeats *all, const wr_repeats *again) {
+  if (again->by == WR_BY_HOST) return;
+  all->by = again->by;
+  all->iterations += again->iterations, all->seconds += again->seconds;
+}
+
 /* Times further solves with the same plan, as a program that solves repeatedly would do them. */
 static wr_status run_warm(wr_comparison *c, void *solve, const wr_monitor *monitor, wr_run *run) {
   wr_status status = WR_OK;
@@ -229,6 +236,7 @@ static wr_status run_warm(wr_comparison *c, void *solve, const wr_monitor *monit
     TRY(c->program->run(solve, &quiet, &again));
     solving[k] = wr_clock() - begin;
     if (again.outcome == WR_INTERRUPTED || again.outcome == WR_TIME_LIMIT) goto done;
+    add_repeats(&run->result.repeats, &again.repeats);
     TRY(wr_comm_agree(c->comm, take_answer(c, solve, &x)));
     status = c->program->normalise ? c->program->normalise(solve, x) : WR_OK;
     seconds[k] = wr_clock() - begin;

@@ -46,7 +46,8 @@ SMALL = [
 
 def command_of(build, case, cards, iterations, options, report):
     program, *arguments = case
-    command = [os.path.join(build, program), *arguments, "-n", str(iterations), "--json", report, "-q", "--verify", "device"]
+    command = [os.path.join(build, program), *arguments, "-n", str(iterations), "--json", report, "-q", "--verify", "device",
+               "--repeat", "3"]
     if not options.cpu:
         way = [] if cards == 1 else ["--exchange", options.exchange]
         return command + (["-d", "cuda"] if cards == 1 else ["-g", str(cards)]) + way
