@@ -5,7 +5,6 @@
 
 #include "config/memory.h"
 #include "spmv/device/peers.h"
-#include "spmv/device/side.h"
 #include "spmv/parts/part_ops.h"
 #include "spmv/plan_argument.h"
 
@@ -23,15 +22,13 @@ struct wr_part_plan {
   wr_env *env, alone; /* alone: for the pieces, whose sums are their own */
   int count;
   piece pieces[PIECES];
-  int inside;              /* the piece that needs no halo; -1: none                               */
-  int64_t last_above;      /* own elements of x that other pieces take are those before this one ... */
-  int64_t first_below;     /* ... and those from this one on                                       */
-  int64_t width;           /* the most vectors side by side for which the following have room      */
-  wr_vec all;              /* [ncols * width] x and its halo, for the other pieces; not allocated: there is no halo */
+  int inside;          /* the piece that needs no halo; -1: none                               */
+  int64_t last_above;  /* own elements of x that other pieces take are those before this one ... */
+  int64_t first_below; /* ... and those from this one on                                       */
+  int64_t width;       /* the most vectors side by side for which the following have room      */
+  wr_vec all;          /* [ncols * width] x and its halo, for the other pieces; not allocated: there is no halo */
   double *sent, *received; /* where hosts exchange, on a device: x and its halo on the host; else NULL */
-  wr_peer_halo *peer;      /* where devices exchange, else NULL                                    */
-  wr_side *side; /* where devices exchange and there are rows inside: the stream of all other rows, else NULL */
-  wr_vec sums;   /* [(count - 1) * WR_MAX_REDUCTIONS] of pieces not inside, if there is such a stream */
+  wr_peer_halo *peer;  /* where devices exchange: then there is one piece; else NULL           */
 };
 
 /* *first, *end := the longest run of rows without an element of the halo. */
@@ -67,11 +64,8 @@ static wr_status add_piece(wr_part_plan *p, int64_t first, int64_t end, int is_i
   piece *part = &p->pieces[p->count];
   int64_t entry = A->row_ptr[first];
   part->first = first;
-  part->rows = (wr_csr){.nrows = end - first,
-                        .ncols = is_inside ? A->nrows : A->ncols,
-                        .nnz = A->row_ptr[end] - entry,
-                        .col = A->col + entry,
-                        .val = A->val ? A->val + entry : NULL};
+  part->rows = (wr_csr){.nrows = end - first, .ncols = is_inside ? A->nrows : A->ncols, .nnz = A->row_ptr[end] - entry,
+                        .col = A->col + entry, .val = A->val ? A->val + entry : NULL};
   PASS(wr_alloc(&part->rows.row_ptr, end - first + 1, sizeof *part->rows.row_ptr, "rows of a piece"));
   for (int64_t i = first; i <= end; i++) part->rows.row_ptr[i - first] = A->row_ptr[i] - entry;
   if (is_inside)
@@ -92,40 +86,11 @@ static wr_status cut(wr_part_plan *p) {
   return add_piece(p, end, p->A->nrows, 0);
 }
 
-static void drop_pieces(wr_part_plan *p) {
-  for (int k = 0; k < PIECES; k++) {
-    wr_plan_destroy(p->pieces[k].plan);
-    wr_csr_device_free(p->pieces[k].rows.device);
-    wr_free(p->pieces[k].rows.row_ptr);
-    p->pieces[k] = (piece){0};
-  }
-  wr_side_close(p->side);
-  p->side = NULL, p->count = 0;
-}
-
-static wr_status prepare_plans(wr_part_plan *p, const wr_backend *backend, const void *knobs, int by_devices) {
-  if (by_devices && p->inside >= 0) PASS(wr_side_open(&p->alone, &p->side));
+static wr_status prepare_pieces(wr_part_plan *p, const wr_backend *backend, const void *knobs, wr_plan_info *info) {
   for (int k = 0; k < p->count; k++) {
-    wr_env *env = p->side && k != p->inside ? wr_side_env(p->side) : &p->alone;
-    PASS(wr_plan_create_parsed(backend, knobs, &p->pieces[k].rows, env, &p->pieces[k].plan));
-    PASS(wr_plan_prepare(p->pieces[k].plan));
-  }
-  return WR_OK;
-}
-
-static wr_status prepare_pieces(wr_part_plan *p, const wr_backend *backend, const void *knobs, int by_devices,
-                                wr_plan_info *info) {
-  PASS(cut(p));
-  wr_status status = prepare_plans(p, backend, knobs, by_devices);
-  if (status == WR_EUNAVAILABLE && p->count > 1) {
-    drop_pieces(p);
-    p->inside = -1;
-    PASS(add_piece(p, 0, p->A->nrows, 0));
-    status = prepare_plans(p, backend, knobs, by_devices);
-  }
-  PASS(status);
-  for (int k = 0; k < p->count; k++) {
-    const piece *part = &p->pieces[k];
+    piece *part = &p->pieces[k];
+    PASS(wr_plan_create_parsed(backend, knobs, &part->rows, &p->alone, &part->plan));
+    PASS(wr_plan_prepare(part->plan));
     const wr_plan_info *of = wr_plan_get_info(part->plan);
     info->extra_bytes += of->extra_bytes + (part->rows.nrows + 1) * (int64_t)sizeof *part->rows.row_ptr;
     info->deterministic &= of->deterministic;
@@ -151,12 +116,11 @@ static wr_status prepare(wr_part_plan *p, const wr_backend *backend, const void 
   PASS(wr_part_ops_connect(env, &peers));
   if (peers) p->alone.need_columns = 0;
   p->width = p->alone.need_columns > 0 ? WR_MAX_COLUMNS : 1;
-  wr_status status = prepare_pieces(p, backend, knobs, peers != NULL, info);
+  wr_status status = peers ? add_piece(p, 0, p->A->nrows, 0) : cut(p);
+  if (status == WR_OK) status = prepare_pieces(p, backend, knobs, info);
   if (status == WR_OK && halo->count > 0)
     status = env->ops->alloc(env, p->A->ncols * p->width, env->type, "x and its halo", &p->all);
   if (status == WR_OK && !peers) status = prepare_room(p);
-  if (status == WR_OK && p->side && p->count > 1)
-    status = env->ops->alloc(env, (p->count - 1) * WR_MAX_REDUCTIONS, WR_F64, "sums of pieces", &p->sums);
   PASS(wr_comm_agree(env->comm, status));
   PASS(wr_comm_max(env->comm, &info->apply_bytes, 1));
   if (peers) PASS(wr_peer_halo_open(peers, env, halo, &p->peer));
@@ -183,9 +147,12 @@ done:
 
 void wr_part_plan_destroy(wr_part_plan *p) {
   if (p == NULL) return;
-  drop_pieces(p);
+  for (int k = 0; k < PIECES; k++) {
+    wr_plan_destroy(p->pieces[k].plan);
+    wr_csr_device_free(p->pieces[k].rows.device);
+    wr_free(p->pieces[k].rows.row_ptr);
+  }
   p->env->ops->release(p->env, &p->all);
-  p->env->ops->release(p->env, &p->sums);
   wr_peer_halo_close(p->peer);
   wr_free(p->sent);
   wr_free(p->received);
@@ -194,11 +161,10 @@ void wr_part_plan_destroy(wr_part_plan *p) {
 
 int wr_part_plan_finishes(const wr_part_plan *p) { return p->peer != NULL; }
 
-/* Elements [first, first + count) of a vector, which may be compact. */
+/* Elements [first, first + count) of a vector. */
 static wr_vec window(const wr_vec *v, int64_t first, int64_t count) {
   wr_vec part = *v;
-  int64_t size = v->reciprocal_bytes ? v->reciprocal_bytes : wr_type_bytes(v->type);
-  part.n = count, part.data = (char *)v->data + first * size;
+  part.n = count, part.data = (char *)v->data + first * wr_type_bytes(v->type);
   return part;
 }
 
@@ -268,69 +234,24 @@ static wr_status apply_by_hosts(wr_part_plan *p, product *m) {
 
 /* ---- by devices ---- */
 
-/* What a piece does of a request, with vectors that are parts of those of the request. */
-typedef struct share {
-  wr_vec y, shift_dir, scale, relax_from, scaled, z[WR_MAX_REDUCTIONS];
-  wr_epilogue epilogue;
-  wr_apply apply;
-} share;
-
-static wr_vec *rows_of(const piece *part, const wr_vec *v, wr_vec *room) {
-  if (v == NULL) return NULL;
-  *room = window(v, part->first, part->rows.nrows);
-  return room;
-}
-
-/* sums: NULL, or a bank that gets the sums of this piece from `at` on. */
-static void take_share(const piece *part, const wr_apply *request, const wr_vec *x, wr_vec *sums, int at, share *s) {
-  *s = (share){.apply = *request};
-  s->apply.x = x, s->apply.y = rows_of(part, request->y, &s->y), s->apply.y_next = NULL;
-  if (request->epilogue == NULL) return;
-  wr_epilogue *e = &s->epilogue;
-  *e = *request->epilogue, e->then = (wr_then){0}, s->apply.epilogue = e;
-  e->shift_dir = rows_of(part, e->shift_dir, &s->shift_dir), e->scale = rows_of(part, e->scale, &s->scale);
-  e->relax_from = rows_of(part, e->relax_from, &s->relax_from), e->scaled = rows_of(part, e->scaled, &s->scaled);
-  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) {
-    e->reduce[r].z = rows_of(part, e->reduce[r].z, &s->z[r]);
-    if (sums && e->reduce[r].kind != WR_NO_REDUCTION) e->reduce[r].into = (wr_scalar){sums, at + r};
-  }
-}
-
-static wr_status multiply_share(const piece *part, const wr_apply *request, const wr_vec *x, wr_vec *sums, int at) {
-  share s;
-  take_share(part, request, x, sums, at, &s);
-  return wr_plan_apply(part->plan, &s.apply);
-}
-
-/* The rows inside by env's stream, the exchange and all others by the second one. */
-static wr_status apply_beside(wr_part_plan *p, const wr_apply *request, wr_vec *wide) {
-  int at = 0;
-  PASS(wr_side_fork(p->side, p->env));
-  PASS(wr_peer_halo_exchange(p->peer, wr_side_env(p->side), request->x, wide));
-  for (int k = 0; k < p->count; k++) {
-    if (k == p->inside) continue;
-    PASS(multiply_share(&p->pieces[k], request, wide, &p->sums, at));
-    at += WR_MAX_REDUCTIONS;
-  }
-  PASS(multiply_share(&p->pieces[p->inside], request, request->x, NULL, 0));
-  return wr_side_join(p->side, p->env);
-}
-
 /* The sums of the multiply are those of this part, and the step runs once those of all are known. The halo goes behind x,
  * unless x was allocated without room for it. */
 static wr_status apply_by_devices(wr_part_plan *p, const wr_apply *request) {
   wr_env *env = p->env;
-  const wr_epilogue *e = request->epilogue;
+  wr_epilogue epilogue;
+  wr_apply mine = *request;
   int64_t count = p->A->halo->count;
   wr_vec wide = count == 0 || wr_part_ops_room(env, request->x) >= count ? *request->x : p->all;
   wide.n = p->A->ncols;
-  if (p->side) {
-    PASS(apply_beside(p, request, &wide));
-  } else {
-    PASS(wr_peer_halo_exchange(p->peer, env, request->x, &wide));
-    PASS(multiply_share(&p->pieces[0], request, &wide, NULL, 0));
+  if (request->epilogue) {
+    epilogue = *request->epilogue;
+    epilogue.then = (wr_then){0}, mine.epilogue = &epilogue;
   }
-  return e ? wr_part_ops_sum(env, e->reduce, WR_MAX_REDUCTIONS, p->sums.id ? &p->sums : NULL, &e->then) : WR_OK;
+  mine.x = &wide, mine.y_next = NULL;
+  PASS(wr_peer_halo_exchange(p->peer, env, request->x, &wide));
+  PASS(wr_plan_apply(p->pieces[0].plan, &mine));
+  if (request->epilogue == NULL) return WR_OK;
+  return wr_part_ops_sum(env, epilogue.reduce, WR_MAX_REDUCTIONS, &request->epilogue->then);
 }
 
 wr_status wr_part_plan_apply(wr_part_plan *p, const wr_apply *request) {

@@ -1,17 +1,14 @@
 /* The multiply of a part: any backend, with the halo of x around it.
  *
- * The rows are cut into at most three pieces, each with a plan of its own on the very arrays of the matrix:
+ * Devices that exchange with each other (spmv/device/peers.h) get the halo in a few microseconds, and then multiply all rows at
+ * once. Where hosts exchange, the rows are cut into at most three pieces, each with a plan of its own on the very arrays of the
+ * matrix:
  *
  *   above   rows that take elements of x from other parts, and what is between them
  *   inside  the longest run of rows that take none: they are multiplied while the halo travels
  *   below   as above
  *
- * Pieces begin at multiples of 32 rows, so that their vectors, parts of y, are aligned as vectors are. All rows are one piece if
- * few have no halo, or if the backend cannot multiply by the pieces.
- *
- * Devices that exchange with each other (spmv/device/peers.h) multiply the rows inside by one stream, and exchange the halo and
- * multiply the other rows by a second one (spmv/device/side.h). Each multiply has the epilogue; then the sums of all pieces are
- * exchanged. Where hosts exchange, the epilogue is a pass of its own. */
+ * Pieces begin at multiples of 32 rows, so that their vectors, parts of y, are aligned as vectors are. */
 #ifndef WR_PART_PLAN_H
 #define WR_PART_PLAN_H
 

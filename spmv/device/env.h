@@ -36,7 +36,6 @@ typedef struct wr_env {
                      /* they time any; not with deterministic. NULL: none                                                  */
   wr_exchange exchange;  /* WR_CUDA, with comm: how                                                       */
   struct wr_comm *comm;  /* vectors are parts of longer ones, and sums are those over all parts; NULL: they are not */
-  int urgent;        /* WR_CUDA: 1: its kernels begin before those of other envs that wait for room on the device */
   const wr_watch *watch; /* long preparations ask it whether to end, with WR_EUNAVAILABLE; NULL: never */
   struct wr_testing *testing; /* NULL; tests alone set it (testing.h)                                  */
   /* -- set by operations and backends */

@@ -6,7 +6,6 @@
 #include "spmv/matrix/csr_upload.h"
 #include "spmv/device/device_memory.h"
 #include "spmv/device/peers.h"
-#include "spmv/device/side.h"
 #include "spmv/device/sort.h"
 #include "spmv/matrix/renumber.h"
 #include "spmv/matrix/scale.h"
@@ -121,13 +120,8 @@ int wr_cuda_toolkit(void) { return 0; }
 /* Devices exchange nothing, so nothing else of peers.h is called. */
 wr_status wr_peers_open(wr_env *env, wr_peers **peers) { return *peers = NULL, WR_OK; }
 void wr_peers_close(wr_peers *peers) {}
-wr_status wr_side_open(const wr_env *env, wr_side **side) { return fail(); }
-void wr_side_close(wr_side *side) {}
-wr_env *wr_side_env(wr_side *side) { return NULL; }
-wr_status wr_side_fork(wr_side *side, wr_env *env) { return fail(); }
-wr_status wr_side_join(wr_side *side, wr_env *env) { return fail(); }
-wr_status wr_peers_sum(wr_peers *peers, wr_env *env, const wr_reduction *reduce, int most, const wr_vec *pieces,
-                       wr_scalar when, const wr_then *then) {
+wr_status wr_peers_sum(wr_peers *peers, wr_env *env, const wr_reduction *reduce, int most, wr_scalar when,
+                       const wr_then *then) {
   return fail();
 }
 wr_status wr_peers_loop_open(wr_peers *peers, wr_env *env, const wr_vecops *of_place,

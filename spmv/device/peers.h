@@ -34,10 +34,9 @@ void wr_peers_close(wr_peers *peers); /* not collective; NULL is fine */
 /* The way that was taken; that of NULL is hosts. Not collective. */
 wr_exchange wr_peers_exchange(const wr_peers *peers);
 
-/* Each sum of `reduce`, which has `most`, := that over all parts, where `when` is not 0; then the step. Asynchronous. pieces:
- * NULL, or [k * most] what k other pieces of this part add to each sum. */
-wr_status wr_peers_sum(wr_peers *peers, wr_env *env, const wr_reduction *reduce, int most, const wr_vec *pieces,
-                       wr_scalar when, const wr_then *then);
+/* Each sum of `reduce`, which has `most`, := that over all parts, where `when` is not 0; then the step. Asynchronous. */
+wr_status wr_peers_sum(wr_peers *peers, wr_env *env, const wr_reduction *reduce, int most, wr_scalar when,
+                       const wr_then *then);
 
 /* loop_open of the place, for a loop that runs in all parts in as many iterations: it has conditional nodes, and ends where one
  * of the parts wants to stop, which they have agreed on with their last sum. WR_EUNAVAILABLE: there are no such nodes. */

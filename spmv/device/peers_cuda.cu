@@ -17,7 +17,7 @@
 /* What is handed over with each sum: the sums, and behind them a control record. */
 enum { RECORDS = 8, CONTROL = RECORDS - 1, SUM_THREADS = WR_MOST_PEERS * RECORDS };
 
-/* So many blocks on a multiprocessor run at the same time; beside a multiply one of them. */
+/* So many blocks on a multiprocessor run at the same time. */
 enum { HALO_THREADS = 256, HALO_BLOCKS = 4 };
 
 /* Elements of a halo up to which each travels as a record, in twice the bytes: 10 us at 320 GB/s. Kernels on the CPU have small
@@ -87,19 +87,9 @@ static __device__ inline void count_waiting(const parts_view &p, uint64_t begin)
 typedef struct sum_work {
   int count; /* sums                                          */
   double *sum[WR_FUSED_REDUCTIONS];
-  int place[WR_FUSED_REDUCTIONS]; /* of each sum in a piece's                     */
-  const double *pieces;           /* [npieces][most] what other pieces add        */
-  int npieces, most;
   const double *when;   /* NULL, or 0 there: no sums                     */
   const unsigned *stop; /* not 0: this part wants to stop. NULL: no loop */
 } sum_work;
-
-/* Sum k of this part. */
-static __device__ inline double part_sum(const sum_work &w, int k) {
-  double sum = *w.sum[k];
-  for (int piece = 0; piece < w.npieces; piece++) sum += w.pieces[piece * w.most + w.place[k]];
-  return sum;
-}
 
 /* One block. Thread r * RECORDS + k hands record k over to part r, and waits for record k of part r. */
 __global__ void __launch_bounds__(SUM_THREADS)
@@ -113,7 +103,7 @@ __global__ void __launch_bounds__(SUM_THREADS)
   uint32_t round = p.now->round + 1;
   bool mine = adds && r < p.size && (k < w.count || k == CONTROL), late = false;
   uint64_t bits = 0, begin = wr_peer_clock();
-  if (mine && k < w.count) bits = (uint64_t)__double_as_longlong(part_sum(w, k));
+  if (mine && k < w.count) bits = (uint64_t)__double_as_longlong(*w.sum[k]);
   if (mine && k == CONTROL) bits = (uint64_t)p.now->exchange << 32 | (w.stop ? *(const volatile unsigned *)w.stop : 0);
   if (mine) wr_record_post<true>(&p.box[r]->sums[round % 2][p.rank][k], bits, round);
   __syncthreads();
@@ -143,7 +133,7 @@ __global__ void __launch_bounds__(SUM_THREADS)
 __global__ void __launch_bounds__(32)
     pack_sums(WR_KERNEL_PARAMETER parts_view p, WR_KERNEL_PARAMETER sum_work w, double *mine) {
   wr_begin_kernel();
-  if ((int)threadIdx.x < w.count) mine[threadIdx.x] = part_sum(w, (int)threadIdx.x);
+  if ((int)threadIdx.x < w.count) mine[threadIdx.x] = *w.sum[threadIdx.x];
   if (threadIdx.x == 0) p.now->began = wr_peer_clock();
 }
 
@@ -418,18 +408,16 @@ static wr_status sum_by_nccl(wr_peers *peers, wr_env *env, const sum_work &w, co
   return WR_LAUNCH_EARLY(env, (add_sums), 1, 32, 0, peers->view, w, (const double *)all, step);
 }
 
-extern "C" wr_status wr_peers_sum(wr_peers *peers, wr_env *env, const wr_reduction *reduce, int most,
-                                  const wr_vec *pieces, wr_scalar when, const wr_then *then) {
+extern "C" wr_status wr_peers_sum(wr_peers *peers, wr_env *env, const wr_reduction *reduce, int most, wr_scalar when,
+                                  const wr_then *then) {
   sum_work w = {};
   wr_step_work step = {};
   PASS(wr_cuda_enter_now(env));
   for (int k = 0; k < most; k++) {
     if (reduce[k].kind == WR_NO_REDUCTION) continue;
-    w.place[w.count] = k;
     w.sum[w.count++] = (double *)reduce[k].into.bank->data + reduce[k].into.index;
     reduce[k].into.bank->writes++;
   }
-  if (pieces) w.pieces = (const double *)pieces->data, w.npieces = (int)(pieces->n / most), w.most = most;
   if (when.bank) w.when = (const double *)when.bank->data + when.index;
   if (((wr_cuda_state *)env->state)->go.stop) w.stop = peers->stop; /* while a loop is recorded */
   int runs_step = w.count > 0 && then->step && then->step->bit;
@@ -582,8 +570,7 @@ static wr_status exchange(wr_peer_halo *h, wr_env *env, const wr_vec *x, const w
   unsigned grid = 1; /* blocks run one after another */
 #else
   int64_t sends = w.count ? w.part[w.count - 1].end : 0;
-  unsigned grid = wr_cuda_grid(env, ((sends > count ? sends : count) + HALO_THREADS - 1) / HALO_THREADS,
-                               env->urgent ? 1 : HALO_BLOCKS);
+  unsigned grid = wr_cuda_grid(env, ((sends > count ? sends : count) + HALO_THREADS - 1) / HALO_THREADS, HALO_BLOCKS);
 #endif
   if (h->uses_records)
     return WR_LAUNCH_EARLY(env, (exchange_records<T>), grid, HALO_THREADS, 0, view, w, from, (const wr_record *)come,

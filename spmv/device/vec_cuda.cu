@@ -104,15 +104,12 @@ static void close_cuda(wr_env *env) {
 static wr_status open_parts(wr_env *env) {
   wr_workspace workspace;
   cudaDeviceProp properties;
-  int least, greatest;
   PASS(WR_CUDA(cudaSetDevice(env->device)));
   PASS(WR_CUDA(cudaGetDeviceProperties(&properties, env->device)));
   snprintf(env->device_name, sizeof env->device_name, "%.*s", (int)sizeof env->device_name - 1, properties.name);
   state_of(env)->processors = properties.multiProcessorCount;
   PASS(wr_cuda_check_image(env));
-  PASS(WR_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest)));
-  PASS(WR_CUDA(
-      cudaStreamCreateWithPriority(&state_of(env)->stream, cudaStreamNonBlocking, env->urgent ? greatest : least)));
+  PASS(WR_CUDA(cudaStreamCreateWithFlags(&state_of(env)->stream, cudaStreamNonBlocking)));
   env->stream = state_of(env)->stream;
   return wr_workspace_reserve(env, WORKSPACE_BLOCKS, &workspace);
 }

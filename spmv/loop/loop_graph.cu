@@ -16,9 +16,9 @@
 struct wr_loop_graph {
   cudaGraph_t graph, body;
   cudaGraphExec_t ready;
-  int recording; /* 1: the env's stream is being captured               */
+  int recording;  /* 1: the env's stream is being captured               */
   int conditions; /* number set by the deciding step of the part that is recorded: its own IF node and earlier ones are not */
-  /* among them, so that of the last part is condition 1, and that of the second part the last            */
+                  /* among them, so that of the last part is condition 1, and that of the second part the last            */
   cudaGraphNode_t branch; /* the last IF node; NULL: the first part is recorded */
 };
 
@@ -137,7 +137,7 @@ extern "C" wr_status wr_loop_graph_close(wr_env *env, wr_loop_graph *loop) {
   wr_cuda_state *state = state_of(env);
   memset(&state->go, 0, sizeof state->go);
   PASS(end_capture(state, loop));
-  PASS(WR_CUDA(cudaGraphInstantiate(&loop->ready, loop->graph, cudaGraphInstantiateFlagUseNodePriority)));
+  PASS(WR_CUDA(cudaGraphInstantiate(&loop->ready, loop->graph, 0)));
   return WR_CUDA(cudaGraphUpload(loop->ready, state->stream));
 }
 

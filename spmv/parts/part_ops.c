@@ -60,7 +60,7 @@ static wr_status fused(wr_env *env, const wr_fused *f) {
   env->then_done = 0;
   PASS(inner(env)->fused(env, &mine));
   if (own_of(env)->peers) {
-    PASS(wr_peers_sum(own_of(env)->peers, env, f->reduce, WR_FUSED_REDUCTIONS, NULL, f->when, &f->then));
+    PASS(wr_peers_sum(own_of(env)->peers, env, f->reduce, WR_FUSED_REDUCTIONS, f->when, &f->then));
     return wr_then_run(env, &f->then);
   }
   if (f->when.bank) {
@@ -79,14 +79,14 @@ static wr_status epilogue(wr_env *env, const wr_apply *apply) {
   mine.then = (wr_then){0}, request.epilogue = &mine;
   env->then_done = 0;
   PASS(inner(env)->epilogue(env, &request));
-  return wr_part_ops_sum(env, mine.reduce, WR_MAX_REDUCTIONS, NULL, &apply->epilogue->then);
+  return wr_part_ops_sum(env, mine.reduce, WR_MAX_REDUCTIONS, &apply->epilogue->then);
 }
 
 static wr_status recast(wr_env *env, const wr_recast *r) {
   WR_NEED(r);
   PASS(inner(env)->recast(env, r));
   wr_reduction sum = {.kind = r->sum.bank ? WR_SUM : WR_NO_REDUCTION, .into = r->sum};
-  return wr_part_ops_sum(env, &sum, 1, NULL, &(wr_then){0});
+  return wr_part_ops_sum(env, &sum, 1, &(wr_then){0});
 }
 
 static wr_status alloc(wr_env *env, int64_t n, wr_type type, const char *what, wr_vec *v) {
@@ -199,9 +199,8 @@ void wr_part_ops_inner(const wr_env *env, wr_env *inner_env) {
   inner_env->ops = inner(env), inner_env->comm = NULL;
 }
 
-wr_status wr_part_ops_sum(wr_env *env, const wr_reduction *reduce, int most, const wr_vec *pieces,
-                          const wr_then *then) {
-  if (own_of(env)->peers) return wr_peers_sum(own_of(env)->peers, env, reduce, most, pieces, (wr_scalar){0}, then);
+wr_status wr_part_ops_sum(wr_env *env, const wr_reduction *reduce, int most, const wr_then *then) {
+  if (own_of(env)->peers) return wr_peers_sum(own_of(env)->peers, env, reduce, most, (wr_scalar){0}, then);
   return complete(env, reduce, most);
 }
 

@@ -23,8 +23,8 @@ wr_status wr_part_ops_connect(wr_env *env, struct wr_peers **peers);
 void wr_part_ops_inner(const wr_env *env, wr_env *inner);
 
 /* Sums of this part alone, of `reduce`, := those over all parts; then the step, unless the caller is to run it
- * (wr_then_run). pieces: NULL, or where devices exchange as for wr_peers_sum. */
-wr_status wr_part_ops_sum(wr_env *env, const wr_reduction *reduce, int most, const wr_vec *pieces, const wr_then *then);
+ * (wr_then_run). */
+wr_status wr_part_ops_sum(wr_env *env, const wr_reduction *reduce, int most, const wr_then *then);
 
 /* Where devices exchange: vectors of n elements that are allocated from here on have room for `room` elements behind them, so
  * that a halo can be put there; and how many fit behind a vector, less than 0 if it is no block of memory. */

@@ -275,10 +275,6 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned) {
   *stream = new simt_stream{++order.streams, 0, {}};
   return cudaSuccess;
 }
-cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest) { return *least = *greatest = 0, cudaSuccess; }
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int) {
-  return cudaStreamCreateWithFlags(stream, flags);
-}
 cudaError_t cudaStreamDestroy(cudaStream_t stream) { return delete stream, cudaSuccess; }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   if (stream && stream == capture.stream) return answer(cudaErrorStreamCaptureUnsupported);
