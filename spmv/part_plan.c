@@ -87,11 +87,14 @@ static wr_status cut(wr_part_plan *p) {
 }
 
 static wr_status prepare_pieces(wr_part_plan *p, const wr_backend *backend, const void *knobs, wr_plan_info *info) {
+  int64_t largest = 0;
   for (int k = 0; k < p->count; k++) {
     piece *part = &p->pieces[k];
     PASS(wr_plan_create_parsed(backend, knobs, &part->rows, &p->alone, &part->plan));
     PASS(wr_plan_prepare(part->plan));
     const wr_plan_info *of = wr_plan_get_info(part->plan);
+    if (p->count == 1) info->format_bytes = of->format_bytes, info->apply_bytes = of->apply_bytes;
+    if (part->rows.nrows >= largest) memcpy(info->line, of->line, sizeof info->line), largest = part->rows.nrows;
     info->extra_bytes += of->extra_bytes + (part->rows.nrows + 1) * (int64_t)sizeof *part->rows.row_ptr;
     info->deterministic &= of->deterministic;
     info->sum_unit = fmax(info->sum_unit, of->sum_unit), info->term_unit = fmax(info->term_unit, of->term_unit);

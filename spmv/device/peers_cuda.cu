@@ -44,7 +44,7 @@ typedef struct counts {
   uint32_t done[WR_MOST_PEERS]; /* as in a mailbox, from control records                       */
   unsigned agreed;              /* not 0: a part wants to stop, or has waited in vain          */
   unsigned broken;              /* 1: a kernel has waited in vain, and none waits any more     */
-  unsigned sent, received;      /* blocks of the exchange that runs that have done so          */
+  unsigned sent, begun;         /* blocks of the exchange that runs that have sent; that have begun */
   unsigned long long waited;    /* nanoseconds                                                 */
   unsigned long long began;     /* by NCCL: when the sum that runs began                       */
 } counts;
@@ -99,12 +99,14 @@ __global__ void __launch_bounds__(SUM_THREADS)
   WR_SHARED(unsigned, stops, WR_MOST_PEERS);
   wr_begin_kernel();
   int t = (int)threadIdx.x, r = t / RECORDS, k = t % RECORDS;
-  bool adds = !(w.when && *w.when == 0) && p.now->broken == 0;
-  uint32_t round = p.now->round + 1;
+  double when = w.when ? *w.when : 1, own = r < p.size && k < w.count ? *w.sum[k] : 0; /* all loads at once */
+  uint32_t round = p.now->round + 1, exchanges = p.now->exchange;
+  unsigned broken = p.now->broken, wants = w.stop ? *(const volatile unsigned *)w.stop : 0;
+  bool adds = when != 0 && broken == 0;
   bool mine = adds && r < p.size && (k < w.count || k == CONTROL), late = false;
   uint64_t bits = 0, begin = wr_peer_clock();
-  if (mine && k < w.count) bits = (uint64_t)__double_as_longlong(*w.sum[k]);
-  if (mine && k == CONTROL) bits = (uint64_t)p.now->exchange << 32 | (w.stop ? *(const volatile unsigned *)w.stop : 0);
+  if (k < w.count) bits = (uint64_t)__double_as_longlong(own);
+  if (k == CONTROL) bits = (uint64_t)exchanges << 32 | wants;
   if (mine) wr_record_post<true>(&p.box[r]->sums[round % 2][p.rank][k], bits, round);
   __syncthreads();
   if (mine)
@@ -188,6 +190,13 @@ static __device__ inline bool is_last(unsigned *count) {
   return true;
 }
 
+/* Counts the exchange once every block has read the number of earlier ones. One thread of each block calls it, behind a
+ * __syncthreads that follows the reading. What the block has written since may not be there yet. */
+static __device__ inline void count_exchange(const parts_view &p, uint32_t exchange) {
+  if (atomicAdd(&p.now->begun, 1u) != gridDim.x - 1) return;
+  p.now->begun = 0, p.now->exchange = exchange + 1;
+}
+
 /* Waits, unless the part goes on without the others, until each other part has done `wanted` exchanges; says how many this one
  * has done. By all threads of a block. false: in vain. */
 static __device__ inline bool wait_for_room(const parts_view &p, uint32_t exchange, uint32_t wanted) {
@@ -200,27 +209,36 @@ static __device__ inline bool wait_for_room(const parts_view &p, uint32_t exchan
   return !__syncthreads_or(late);
 }
 
-/* Elements go where they belong, to other parts perhaps as records of the round behind this exchange. */
+/* The elements that a thread sends: k, k + step, ... of all stretches together. */
 template <class T>
-static __device__ inline void send_elements(const send_work &w, const T *x, int64_t first, int64_t step,
-                                            uint32_t exchange) {
-  int64_t total = w.count ? w.part[w.count - 1].end : 0, begin = 0;
-  int s = 0;
-  for (int64_t k = first; k < total; k += step) {
-    while (k >= w.part[s].end) begin = w.part[s++].end;
-    const stretch &part = w.part[s];
-    T value = x[part.list ? part.list[k - begin] : k - begin];
-    if (part.odd < 0)
-      ((T *)part.to)[k - begin] = value;
-    else
-      wr_record_post<true>((wr_record *)part.to + exchange % 2 * part.odd + k - begin, bits_of(value), exchange + 1);
-  }
+struct sender {
+  int64_t k, begin; /* begin: the first of stretch s */
+  int s;
+  T value; /* of element k */
+};
+
+template <class T>
+static __device__ inline bool read_element(const send_work &w, const T *x, sender<T> &at) {
+  if (w.count == 0 || at.k >= w.part[w.count - 1].end) return false;
+  while (at.k >= w.part[at.s].end) at.begin = w.part[at.s++].end;
+  const int32_t *list = w.part[at.s].list;
+  at.value = x[list ? list[at.k - at.begin] : at.k - at.begin];
+  return true;
 }
 
-/* Ends an exchange: one thread of each block, behind a __syncthreads. */
-static __device__ inline void end_exchange(const parts_view &p, bool late, uint32_t exchange) {
-  if (late) give_up(p);
-  if (is_last(&p.now->received)) p.now->exchange = exchange + 1;
+/* Elements go where they belong, to other parts perhaps as records of the round behind this exchange. has: the first one has
+ * been read, if there is any. */
+template <class T>
+static __device__ inline void send_elements(const send_work &w, const T *x, bool has, int64_t step, uint32_t exchange,
+                                            sender<T> &at) {
+  for (; has; at.k += step, has = read_element(w, x, at)) {
+    const stretch &part = w.part[at.s];
+    int64_t place = at.k - at.begin;
+    if (part.odd < 0)
+      ((T *)part.to)[place] = at.value;
+    else
+      wr_record_post<true>((wr_record *)part.to + exchange % 2 * part.odd + place, bits_of(at.value), exchange + 1);
+  }
 }
 
 /* A halo of many elements: they go to the others, and behind the last of them a flag; then halo[count] := what has come. All
@@ -233,9 +251,12 @@ __global__ void __launch_bounds__(HALO_THREADS)
   int t = (int)threadIdx.x;
   int64_t first = blockIdx.x * (int64_t)HALO_THREADS + t, step = gridDim.x * (int64_t)HALO_THREADS;
   uint32_t exchange = p.now->exchange;
-  bool late = !wait_for_room(p, exchange, exchange);
-  if (!late) send_elements(w, x, first, step, exchange);
+  sender<T> at = {};
+  at.k = first;
+  bool has = read_element(w, x, at), late = !wait_for_room(p, exchange, exchange);
+  send_elements(w, x, has && !late, step, exchange, at);
   __syncthreads();
+  if (t == 0) count_exchange(p, exchange);
   if (t == 0) __threadfence_system(); /* what the block has written is with the others before their flags are */
   if (t == 0 && is_last(&p.now->sent))
     for (int r = 0; r < p.size; r++)
@@ -248,8 +269,7 @@ __global__ void __launch_bounds__(HALO_THREADS)
   late = __syncthreads_or(late);
   if (t == 0 && blockIdx.x == 0) count_waiting(p, begin);
   for (int64_t k = first; k < count; k += step) halo[k] = __ldcg(come + k);
-  __syncthreads();
-  if (t == 0) end_exchange(p, late, exchange);
+  if (t == 0 && late) give_up(p);
 }
 
 /* A halo of few elements: each travels as a record, and a thread waits for its own, without flags and fences. Of two buffers
@@ -261,9 +281,12 @@ __global__ void __launch_bounds__(HALO_THREADS)
   wr_begin_kernel();
   int64_t first = blockIdx.x * (int64_t)HALO_THREADS + threadIdx.x, step = gridDim.x * (int64_t)HALO_THREADS;
   uint32_t exchange = p.now->exchange;
-  bool late = !wait_for_room(p, exchange, exchange - 1);
-  if (!late) send_elements(w, x, first, step, exchange);
+  sender<T> at = {};
+  at.k = first;
+  bool has = read_element(w, x, at), late = !wait_for_room(p, exchange, exchange - 1);
+  send_elements(w, x, has && !late, step, exchange, at);
   __syncthreads();
+  if (threadIdx.x == 0) count_exchange(p, exchange);
   uint64_t begin = wr_peer_clock();
   const wr_record *records = come + exchange % 2 * count;
   for (int64_t k = first; k < count && !late && p.now->broken == 0; k += step) {
@@ -274,7 +297,7 @@ __global__ void __launch_bounds__(HALO_THREADS)
   late = __syncthreads_or(late);
   if (threadIdx.x != 0) return;
   if (blockIdx.x == 0) count_waiting(p, begin);
-  end_exchange(p, late, exchange);
+  if (late) give_up(p);
 }
 
 /* ---- Memory that other processes write ---- */
