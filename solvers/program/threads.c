@@ -27,7 +27,8 @@ static int try_to_create(int count, int64_t stack) {
   int created = 0;
   if (wr_alloc(&threads, count, sizeof *threads, "threads") != WR_OK) return 0;
   if (pthread_attr_init(&attributes) == 0) {
-    (void)pthread_attr_setstacksize(&attributes, (size_t)stack); /* a stack that is too small is refused, as in OpenMP */
+    (void)pthread_attr_setstacksize(&attributes,
+                                    (size_t)stack); /* a stack that is too small is refused, as in OpenMP */
     pthread_mutex_lock(&gate);
     while (created < count && pthread_create(&threads[created], &attributes, wait_for_end, &gate) == 0) created++;
     pthread_mutex_unlock(&gate);
@@ -71,13 +72,19 @@ int wr_threads_settle(int64_t *threads, char reason[WR_THREADS_REASON]) {
     snprintf(reason, WR_THREADS_REASON, "%d thread%s instead of %d: the system does not let this process create more",
              count, count == 1 ? "" : "s", wanted);
   }
+  if (*threads == 0 && reason[0] == '\0' && wr_default_threads_try()) {
+    snprintf(reason, WR_THREADS_REASON,
+             "%d threads instead of %d, which take long to start here: --threads says how many", wr_default_threads(),
+             count);
+    count = wr_default_threads();
+  }
   if (count != omp_get_max_threads()) omp_set_num_threads(count);
   if (*threads > 0) *threads = count;
   return reason[0] != '\0';
 }
 
 int64_t wr_threads_of_neighbour(int neighbours) {
-  int64_t all = sysconf(_SC_NPROCESSORS_ONLN), mine = wr_default_threads();
-  if (getenv("OMP_NUM_THREADS") != NULL || omp_get_num_procs() < all) return mine;
+  int64_t all = sysconf(_SC_NPROCESSORS_ONLN);
+  if (getenv("OMP_NUM_THREADS") != NULL || omp_get_num_procs() < all) return wr_default_threads();
   return all / neighbours > 1 ? all / neighbours : 1;
 }

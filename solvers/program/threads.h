@@ -9,7 +9,8 @@ enum { WR_THREADS_REASON = 160 };
 
 /* Sets the number of threads of OpenMP's loops to *threads (0: to wr_default_threads), or to fewer: at most 64, or four a
  * processor where that is more; at most so many that their stacks fit into a quarter of the address space that is left
- * (ulimit -v); and so many as the system lets this process create. Returns 1 if they are fewer: reason then says so in a
+ * (ulimit -v); so many as the system lets this process create; and by default so many as start soon
+ * (wr_default_threads_try). Returns 1 if they are fewer: reason then says so in a
  * sentence, and *threads is their number, unless it was 0. */
 int wr_threads_settle(int64_t *threads, char reason[WR_THREADS_REASON]);
 

@@ -285,7 +285,9 @@ static void add_applies(wr_line *line, const wr_run *run) {
               : run->changed.from            ? " since the change"
                                              : "");
   if (run->apply_total > 0) wr_line_add(line, " %s", wr_text_seconds(run->apply_total, total));
-  const char *of = run->result.repeats.by == WR_BY_KERNEL ? "the backend's own" : run->timed_afterwards ? "each" : "median";
+  const char *of = run->result.repeats.by == WR_BY_KERNEL ? "the backend's own"
+                   : run->timed_afterwards                ? "each"
+                                                          : "median";
   if (run->applies > 1 || !(run->apply_total > 0))
     wr_line_add(line, ", %s %s", of, wr_text_seconds(run->apply_median, median));
   if (run->result.repeats.iterations > 0)

@@ -4,8 +4,10 @@
 #include <omp.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "config/clock.h"
 #include "config/control_group.h"
 #include "config/option.h"
 
@@ -62,8 +64,44 @@ double wr_processor_quota(const char *root) {
   return limit;
 }
 
+static _Atomic int most_prompt; /* 0: not tried */
+
 int wr_default_threads(void) {
   double quota = wr_processor_quota("");
   int threads = omp_get_max_threads() < MOST_THREADS ? omp_get_max_threads() : MOST_THREADS;
-  return quota > 0 && ceil(quota) < threads ? (int)ceil(quota) : threads;
+  if (quota > 0 && ceil(quota) < threads) threads = (int)ceil(quota);
+  return most_prompt > 0 && most_prompt < threads ? most_prompt : threads;
+}
+
+static int compare(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static double start_seconds(int threads) {
+  enum { LOOPS = 9 };
+  double took[LOOPS];
+  int begun = 0;
+  for (int k = -1; k < LOOPS; k++) { /* the first one creates the threads */
+    double begin = wr_clock();
+#pragma omp parallel num_threads(threads) reduction(+ : begun)
+    begun++;
+    if (k >= 0) took[k] = wr_clock() - begin;
+  }
+  qsort(took, LOOPS, sizeof *took, compare);
+  return took[LOOPS / 2];
+}
+
+int wr_prompt_threads(int threads, double (*seconds)(int threads)) {
+  const double prompt = 0.2e-3;
+  const int least = 8;
+  while (threads > least && seconds(threads) > prompt) threads = threads * 3 / 4 > least ? threads * 3 / 4 : least;
+  return threads;
+}
+
+int wr_default_threads_try(void) {
+  int threads = wr_default_threads();
+  if (most_prompt > 0 || getenv("OMP_NUM_THREADS") != NULL) return 0;
+  most_prompt = wr_prompt_threads(threads, start_seconds);
+  return most_prompt < threads;
 }

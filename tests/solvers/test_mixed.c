@@ -289,7 +289,8 @@ static void check_loops(ground *g, wr_csr *links, const char *what) {
            (long long)in_f64(&by[0]));
   }
   CHECK(by[0].r.result.repeats.by == WR_BY_HOST);
-  if (g->env.place == WR_CUDA) CHECKF(by[1].r.result.repeats.by == WR_BY_GRAPH, "by %d", (int)by[1].r.result.repeats.by);
+  if (g->env.place == WR_CUDA)
+    CHECKF(by[1].r.result.repeats.by == WR_BY_GRAPH, "by %d", (int)by[1].r.result.repeats.by);
   size_t size = (size_t)links->nrows * sizeof(double);
   if (by[0].r.deterministic) {
     ground_case(g, "%s, the same bits", what);

@@ -61,6 +61,10 @@ static const tree trees[] = {
     {"an empty file", 0, {{"proc/self/cgroup", "0::/\n"}, {"sys/fs/cgroup/cpu.max", ""}}},
 };
 
+static int slow_from; /* threads */
+
+static double seconds_of(int threads) { return threads < slow_from ? 10e-6 : 8e-3; }
+
 int main(void) {
   for (size_t t = 0; t < sizeof trees / sizeof *trees; t++) {
     char root[] = "/tmp/windrow.XXXXXX";
@@ -74,7 +78,18 @@ int main(void) {
     CHECKF(quota == trees[t].quota, "%g processors, not %g", quota, trees[t].quota);
     nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
   }
+  CASE("threads that start soon");
+  slow_from = 33;
+  int found = wr_prompt_threads(64, seconds_of);
+  CHECKF(found == 27, "%d threads", found); /* 64, 48, 36, 27 */
+  CHECK(wr_prompt_threads(32, seconds_of) == 32);
+  slow_from = 2;
+  CHECK(wr_prompt_threads(64, seconds_of) == 8); /* no fewer, ... */
+  CHECK(wr_prompt_threads(9, seconds_of) == 8);
+  CHECK(wr_prompt_threads(4, seconds_of) == 4); /* ... and few stay as they are */
   CASE("here");
+  (void)wr_default_threads_try();
+  CHECK(wr_default_threads_try() == 0); /* once a process */
   int threads = wr_default_threads();
   CHECKF(threads >= 1 && threads <= 4096, "%d threads", threads);
   return wr_test_report("processors");
