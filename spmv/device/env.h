@@ -9,7 +9,7 @@ WR_C_BEGIN
 
 /* How cards of several parts exchange numbers. */
 typedef enum wr_exchange {
-  WR_EXCHANGE_AUTO,  /* peers if they can, else hosts                                 */
+  WR_EXCHANGE_AUTO,  /* peers if they can, else NCCL if it is installed, else hosts     */
   WR_EXCHANGE_PEERS, /* cards write into each other's memory (spmv/device/peers.h)     */
   WR_EXCHANGE_NCCL,  /* by NCCL, also between hosts (spmv/device/nccl_exchange.h)      */
   WR_EXCHANGE_HOSTS  /* by way of the hosts                                           */

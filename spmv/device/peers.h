@@ -25,8 +25,8 @@ enum { WR_MOST_PEERS = 16 }; /* cards of a host */
 typedef struct wr_peers wr_peers;
 
 /* *peers := for the parts of env->comm, as env->exchange says; NULL: by way of the hosts. Cards do not write into each other's
- * memory if they are not all on one machine, more than WR_MOST_PEERS, or do not reach it. Then wr_status_message says why, and
- * it is a failure if peers were asked for. Collective, as are the calls below. WR_EUNAVAILABLE, WR_EDEVICE: what was asked for
+ * memory if they are not all on one machine, more than WR_MOST_PEERS, or do not reach it. This is a failure if peers were asked
+ * for; with WR_EXCHANGE_AUTO they exchange by NCCL or, where that is not installed or fails, by way of the hosts. Collective, as are the calls below. WR_EUNAVAILABLE, WR_EDEVICE: what was asked for
  * is not possible; WR_ENOMEM */
 wr_status wr_peers_open(wr_env *env, wr_peers **peers);
 void wr_peers_close(wr_peers *peers); /* not collective; NULL is fine */

@@ -390,20 +390,29 @@ static wr_status open_nccl(wr_env *env, wr_peers *peers) {
   return wr_nccl_open(env, &peers->nccl);
 }
 
-/* A failure that all parts share is none where no way was asked for: they exchange by way of their hosts. */
-extern "C" wr_status wr_peers_open(wr_env *env, wr_peers **out) {
+static wr_status open_by(wr_env *env, wr_exchange way, wr_peers **out) {
   wr_status status;
   wr_peers *peers = NULL;
-  *out = NULL;
-  if (env->exchange == WR_EXCHANGE_HOSTS) return WR_OK;
   TRY(wr_comm_agree(env->comm, wr_alloc_zeroed(&peers, 1, sizeof *peers, "exchanges of parts")));
   peers->comm = env->comm, peers->device = env->device;
-  TRY((env->exchange == WR_EXCHANGE_NCCL ? open_nccl : open_mailboxes)(env, peers));
+  TRY((way == WR_EXCHANGE_NCCL ? open_nccl : open_mailboxes)(env, peers));
   *out = peers, peers = NULL;
 done:
   wr_peers_close(peers);
-  int must = env->exchange != WR_EXCHANGE_AUTO || status == WR_ENOMEM || env->comm->broken.status != WR_OK;
-  return must ? status : WR_OK;
+  return status;
+}
+
+/* Where no way was asked for, one that all parts fail to open gives way to the next, and the last to their hosts. */
+extern "C" wr_status wr_peers_open(wr_env *env, wr_peers **out) {
+  static const wr_exchange ways[] = {WR_EXCHANGE_PEERS, WR_EXCHANGE_NCCL};
+  *out = NULL;
+  for (wr_exchange way : ways) {
+    if (env->exchange != WR_EXCHANGE_AUTO && env->exchange != way) continue;
+    wr_status status = open_by(env, way, out);
+    int must = env->exchange != WR_EXCHANGE_AUTO || status == WR_ENOMEM || env->comm->broken.status != WR_OK;
+    if (status == WR_OK || must) return status;
+  }
+  return WR_OK;
 }
 
 extern "C" void wr_peers_close(wr_peers *peers) {

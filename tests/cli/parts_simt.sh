@@ -32,7 +32,7 @@ for backend in csr_thread csr_warp merbit sell_coded; do
   done
 done
 cp "$work/x.mtx" "$work/peers.mtx"
-export WR_SIMT=$cards,peers=off
+export WR_SIMT=$cards,peers=off,nccl=off
 solves -k sell_coded -p f32 gen:stencil:n=8
 export WR_SIMT=$cards
 same 'the same parts, whose hosts exchange' "$work/x.mtx" "$work/peers.mtx" # sums are added by rank in both
@@ -49,6 +49,9 @@ run 0 bicgstab -q --check "$work/x.mtx" gen:stencil:n=8,convection=0
 together 0 -k csr_warp gen:jump:n=6 # the preconditioner is chosen by all parts together
 says "$out" 'jacobi to begin with'
 together 0 -k csr_warp --exchange nccl gen:stencil:n=6
+says "$out" 'GPUs exchange by NCCL'
+export WR_SIMT=$cards,peers=off
+together 0 -k csr_warp gen:stencil:n=6
 says "$out" 'GPUs exchange by NCCL'
 export WR_SIMT=$cards,nccl=off,peers=off
 together 4 -k csr_warp --exchange nccl gen:stencil:n=6
@@ -77,7 +80,7 @@ solves_sides() { # text of the report, options...
   done
 }
 solves_sides 'one after the other, as GPUs that exchange with each other' -k lane_csr
-export WR_SIMT=$cards,peers=off
+export WR_SIMT=$cards,peers=off,nccl=off
 for backend in lane_csr merbit; do solves_sides 'iterated together' -k $backend; done
 solves_sides 'iterated together' -k lane_csr --precond ilu0
 export WR_SIMT=$cards
@@ -112,14 +115,14 @@ ranks_sets() { # options...
   expect 'the best nodes of sets have other scores'
 }
 ranks_sets -k lane_csr
-export WR_SIMT=$cards,peers=off
+export WR_SIMT=$cards,peers=off,nccl=off
 ranks_sets -k lane_csr
 ranks_sets -k csr_warp -p f32
 export WR_SIMT=$cards
 
 together 0 -k csr_warp gen:stencil:n=6
 says "$out" 'GPUs exchange with each other'
-export WR_SIMT=$cards,peers=off
+export WR_SIMT=$cards,peers=off,nccl=off
 together 0 -k csr_warp gen:stencil:n=6
 says "$out" 'GPUs exchange by way of their hosts'
 export WR_SIMT=$cards
