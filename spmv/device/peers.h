@@ -26,8 +26,8 @@ typedef struct wr_peers wr_peers;
 
 /* *peers := for the parts of env->comm, as env->exchange says; NULL: by way of the hosts. Cards do not write into each other's
  * memory if they are not all on one machine, more than WR_MOST_PEERS, or do not reach it. This is a failure if peers were asked
- * for; with WR_EXCHANGE_AUTO they exchange by NCCL or, where that is not installed or fails, by way of the hosts. Collective, as are the calls below. WR_EUNAVAILABLE, WR_EDEVICE: what was asked for
- * is not possible; WR_ENOMEM */
+ * for; with WR_EXCHANGE_AUTO they exchange by NCCL or, where that is not installed or fails, by way of the hosts. Collective,
+ * as are the calls below. WR_EUNAVAILABLE, WR_EDEVICE: what was asked for is not possible; WR_ENOMEM */
 wr_status wr_peers_open(wr_env *env, wr_peers **peers);
 void wr_peers_close(wr_peers *peers); /* not collective; NULL is fine */
 
