@@ -76,10 +76,20 @@ static void add_rows(const wr_csr *m, double *weight) {
   }
 }
 
-/* The weight of a column depends on the order of its sum: one thread. */
+/* The sum of a column's weights depends on their order, so one thread adds them; a count does not. */
 static void add_columns(const wr_csr *m, double *weight) {
+  int is_large = m->nnz > PARALLEL_FROM;
+#pragma omp parallel for schedule(static) if (is_large)
   for (int64_t j = 0; j < m->ncols; j++) weight[j] = 0;
-  for (int64_t k = 0; k < m->nnz; k++) weight[m->col[k]] += m->val ? m->val[k] : 1;
+  if (m->val) {
+    for (int64_t k = 0; k < m->nnz; k++) weight[m->col[k]] += m->val[k];
+    return;
+  }
+#pragma omp parallel for schedule(static) if (is_large)
+  for (int64_t k = 0; k < m->nnz; k++) {
+#pragma omp atomic
+    weight[m->col[k]] += 1;
+  }
 }
 
 static wr_status count_columns(wr_graph *g, wr_env *device) {

@@ -127,6 +127,15 @@ wr_status wr_comm_late(wr_comm *comm, const char *what) {
                              comm->rank + 1, comm->size, comm->patience, what));
 }
 
+/* Most of what a part swaps may be for itself, and the pages of `to` are new. */
+static void copy(char *to, const char *from, int64_t bytes) {
+  enum { PIECE = 1 << 20 };
+  int64_t pieces = (bytes + PIECE - 1) / PIECE;
+#pragma omp parallel for schedule(static) if (pieces > 1)
+  for (int64_t k = 0; k < pieces; k++)
+    memcpy(to + k * PIECE, from + k * PIECE, (size_t)(k + 1 < pieces ? PIECE : bytes - k * PIECE));
+}
+
 wr_status wr_comm_swap(wr_comm *comm, const char *what, const void *send, const int64_t *counts, int64_t size,
                        void *received, int64_t *got) {
   wr_status status;
@@ -146,7 +155,7 @@ wr_status wr_comm_swap(wr_comm *comm, const char *what, const void *send, const 
     if (r != comm->rank)
       from[r] = (wr_parcel){lists + at * size, got[r] * size};
     else
-      memcpy(lists + at * size, (const char *)send + before * size, (size_t)(got[r] * size));
+      copy(lists + at * size, (const char *)send + before * size, got[r] * size);
   }
   TRY(comm->ops->begin(comm, to, from));
   TRY(comm->ops->end(comm, what));

@@ -5,6 +5,8 @@
 
 #include "config/memory.h"
 
+enum { PARALLEL_FROM = 1 << 16 }; /* elements from which waking threads pays */
+
 /* ---- which elements of x a part needs ---- */
 
 /* A set of numbers between least and most: a bit for each, and how many there are before each word of bits. */
@@ -20,23 +22,33 @@ static int64_t column_of(const wr_csr *A, const int64_t *columns, int64_t k) {
 
 static int is_own(const wr_halo *h, int64_t column) { return column >= h->first && column < h->first + h->own; }
 
+/* By several threads. Most elements are added many times, so the word is looked at first. */
+static void add(bit_set *set, int64_t at) {
+  uint64_t bit = UINT64_C(1) << at % 64;
+  if (!(__atomic_load_n(&set->bits[at / 64], __ATOMIC_RELAXED) & bit))
+    __atomic_fetch_or(&set->bits[at / 64], bit, __ATOMIC_RELAXED);
+}
+
 /* The columns of A that are no own ones. */
 static wr_status find_remote(const wr_halo *h, const wr_csr *A, const int64_t *columns, bit_set *set) {
-  int64_t least = INT64_MAX, most = INT64_MIN, end = h->starts[h->comm->size];
+  int64_t least = INT64_MAX, most = INT64_MIN;
+#pragma omp parallel for schedule(static) reduction(min : least) reduction(max : most) if (A->nnz >= PARALLEL_FROM)
   for (int64_t k = 0; k < A->nnz; k++) {
     int64_t column = column_of(A, columns, k);
     if (is_own(h, column)) continue;
-    if (column < h->starts[0] || column >= end)
-      return wr_fail(WR_EINPUT, "column %lld is outside of the matrix", (long long)column + 1);
     if (column < least) least = column;
     if (column > most) most = column;
   }
+  int64_t wrong = least < h->starts[0] ? least : most;
+  if (least <= most && (least < h->starts[0] || most >= h->starts[h->comm->size]))
+    return wr_fail(WR_EINPUT, "column %lld is outside of the matrix", (long long)wrong + 1);
   set->least = least, set->most = most, set->words = least <= most ? (most - least) / 64 + 1 : 0;
   PASS(wr_alloc_zeroed(&set->bits, set->words, sizeof *set->bits, "columns of other parts"));
   PASS(wr_alloc(&set->before, set->words + 1, sizeof *set->before, "columns of other parts"));
+#pragma omp parallel for schedule(static) if (A->nnz >= PARALLEL_FROM)
   for (int64_t k = 0; k < A->nnz; k++) {
     int64_t column = column_of(A, columns, k);
-    if (!is_own(h, column)) set->bits[(column - least) / 64] |= UINT64_C(1) << (column - least) % 64;
+    if (!is_own(h, column)) add(set, column - least);
   }
   set->before[0] = 0;
   for (int64_t w = 0; w < set->words; w++) set->before[w + 1] = set->before[w] + __builtin_popcountll(set->bits[w]);
@@ -65,6 +77,7 @@ static wr_status list_all(wr_halo *h) {
   h->global = NULL;
   h->count = h->n_all - h->own;
   PASS(wr_alloc(&h->global, h->count, sizeof *h->global, "the halo"));
+#pragma omp parallel for schedule(static) if (h->count >= PARALLEL_FROM)
   for (int64_t k = 0; k < h->count; k++) h->global[k] = h->starts[0] + k + (h->starts[0] + k >= h->first ? h->own : 0);
   return WR_OK;
 }
@@ -95,6 +108,7 @@ static wr_status find_sends(wr_halo *h) {
   status = wr_alloc(&h->send, h->to[size], sizeof *h->send, "the halo");
   if (status == WR_OK) status = wr_halo_make_room(h, 8);
   TRY(wr_comm_agree(h->comm, status));
+#pragma omp parallel for schedule(static) if (h->to[size] >= PARALLEL_FROM)
   for (int64_t k = 0; k < h->to[size]; k++) h->send[k] = (int32_t)(rows[k] - h->first);
 done:
   wr_free(counts);
@@ -103,18 +117,23 @@ done:
   return status;
 }
 
+/* Elements [from, to) of an array in the opposite order. */
+#define REVERSE(type, array, from, to)                                   \
+  for (int64_t low = (from), high = (to)-1; low < high; low++, high--) { \
+    type spare = (array)[low];                                           \
+    (array)[low] = (array)[high], (array)[high] = spare;                 \
+  }
+
 /* Exchanges elements [a, b) with [b, c) of an array, each in its order. */
-#define ROTATE(type, array)                                                       \
-  do {                                                                            \
-    type *part = (array) + a, *moved = (type *)spare;                             \
-    memcpy(moved, part, (size_t)(b - a) * sizeof *part);                          \
-    memmove(part, (array) + b, (size_t)(c - b) * sizeof *part);                   \
-    memcpy(part + (c - b), moved, (size_t)(b - a) * sizeof *part);                \
+#define ROTATE(type, array, a, b, c) \
+  do {                               \
+    REVERSE(type, array, a, b)       \
+    REVERSE(type, array, b, c)       \
+    REVERSE(type, array, a, c)       \
   } while (0)
 
-/* Columns of the part in row i: own ones first, then the halo's. spare: room for the row. */
-static void renumber_row(const wr_halo *h, const bit_set *set, const int64_t *columns, wr_csr *A, int64_t i,
-                         void *spare) {
+/* Columns of the part in row i: own ones first, then the halo's. */
+static void renumber_row(const wr_halo *h, const bit_set *set, const int64_t *columns, wr_csr *A, int64_t i) {
   int64_t a = A->row_ptr[i], b = a, c;
   while (b < A->row_ptr[i + 1] && column_of(A, columns, b) < h->first) b++;
   for (c = b; c < A->row_ptr[i + 1] && is_own(h, column_of(A, columns, c));) c++;
@@ -129,21 +148,16 @@ static void renumber_row(const wr_halo *h, const bit_set *set, const int64_t *co
     A->col[k] = (int32_t)place;
   }
   if (a == b || b == c) return;
-  ROTATE(int32_t, A->col);
-  if (A->val) ROTATE(double, A->val);
+  ROTATE(int32_t, A->col, a, b, c);
+  if (A->val) ROTATE(double, A->val, a, b, c);
 }
 
 static wr_status renumber(const wr_halo *h, const bit_set *set, const int64_t *columns, wr_csr *A) {
-  int64_t longest = 0;
-  void *spare = NULL;
   if (h->own + h->count > WR_MAX_INDEX)
     return wr_fail(WR_EUSAGE, "a part needs %lld elements of x, more than %lld: start more processes",
                    (long long)(h->own + h->count), (long long)WR_MAX_INDEX);
-  for (int64_t i = 0; i < A->nrows; i++)
-    if (A->row_ptr[i + 1] - A->row_ptr[i] > longest) longest = A->row_ptr[i + 1] - A->row_ptr[i];
-  PASS(wr_alloc(&spare, longest, sizeof(double), "a row"));
-  for (int64_t i = 0; i < A->nrows; i++) renumber_row(h, set, columns, A, i, spare);
-  wr_free(spare);
+#pragma omp parallel for schedule(dynamic, 1024) if (A->nnz >= PARALLEL_FROM)
+  for (int64_t i = 0; i < A->nrows; i++) renumber_row(h, set, columns, A, i);
   A->ncols = h->own + h->count;
   return WR_OK;
 }
@@ -207,8 +221,7 @@ wr_halo *wr_halo_hold(wr_halo *halo) {
 
 void wr_halo_free(wr_halo *h) {
   if (h == NULL || __atomic_fetch_sub(&h->holders, 1, __ATOMIC_ACQ_REL) > 0) return;
-  void *const rooms[] = {h->starts, h->global, h->from, h->to, h->send, h->parcels, h->packed,
-                         h->file_number, h};
+  void *const rooms[] = {h->starts, h->global, h->from, h->to, h->send, h->parcels, h->packed, h->file_number, h};
   for (size_t k = 0; k < sizeof rooms / sizeof *rooms; k++) wr_free(rooms[k]);
 }
 

@@ -6,6 +6,8 @@
 #include "spmv/matrix/row_sort.h"
 #include "spmv/parts/partition.h"
 
+enum { PARALLEL_FROM = 1 << 16 }; /* elements from which waking threads pays */
+
 /* lengths[rows of this part's slice] := the entries of these rows in all parts. */
 static wr_status add_lengths(wr_comm *comm, int64_t n, const int64_t *row_ptr, int64_t *lengths) {
   wr_status status;
@@ -15,12 +17,15 @@ static wr_status add_lengths(wr_comm *comm, int64_t n, const int64_t *row_ptr, i
   status = wr_alloc(&mine, n, sizeof *mine, "the lengths of rows");
   if (status == WR_OK) status = wr_alloc(&counts, 2 * size, sizeof *counts, "the lengths of rows");
   TRY(wr_comm_agree(comm, status));
+#pragma omp parallel for schedule(static) if (n >= PARALLEL_FROM)
   for (int64_t i = 0; i < n; i++) mine[i] = row_ptr[i + 1] - row_ptr[i];
   for (int r = 0; r < size; r++) counts[r] = wr_partition_slice(n, r + 1, size) - wr_partition_slice(n, r, size);
   TRY(wr_comm_swap(comm, "the lengths of rows", mine, counts, sizeof *mine, &received, counts + size));
-  for (int64_t i = 0; i < rows; i++) lengths[i] = 0;
-  for (int r = 0; r < size; r++)
-    for (int64_t i = 0; i < rows; i++) lengths[i] += received[r * rows + i];
+#pragma omp parallel for schedule(static) if (rows >= PARALLEL_FROM)
+  for (int64_t i = 0; i < rows; i++) {
+    lengths[i] = 0;
+    for (int r = 0; r < size; r++) lengths[i] += received[r * rows + i];
+  }
 done:
   wr_free(mine);
   wr_free(counts);
@@ -65,6 +70,7 @@ static wr_status swap_rows(wr_comm *comm, const int64_t *starts, const wr_csr *T
   if (status == WR_OK) status = wr_alloc(&lengths, T->nrows, sizeof *lengths, "entries for other parts");
   TRY(wr_comm_agree(comm, status));
   p->got = p->counts + comm->size;
+#pragma omp parallel for schedule(static) if (T->nrows >= PARALLEL_FROM)
   for (int64_t i = 0; i < T->nrows; i++) lengths[i] = (int32_t)(T->row_ptr[i + 1] - T->row_ptr[i]); /* no repeats */
   for (int r = 0; r < comm->size; r++) p->counts[r] = starts[r + 1] - starts[r];
   TRY(wr_comm_swap(comm, "the lengths of rows", lengths, p->counts, sizeof *lengths, &p->lengths, p->got));
@@ -76,25 +82,57 @@ done:
   return status;
 }
 
+enum { BLOCKS = 256 }; /* of rows, which threads take */
+
+/* Rows [first, end): the elements of part r begin at at[r], those of A at `to`. */
+static void join_rows(const pieces *p, const int64_t *columns, int size, int64_t first, int64_t end, int64_t *at,
+                      int64_t to, wr_csr *A) {
+  for (int64_t i = first; i < end; i++) {
+    for (int r = 0; r < size; r++) {
+      int32_t length = p->lengths[r * A->nrows + i];
+      for (int32_t k = 0; k < length; k++) A->col[to + k] = (int32_t)(columns[r] + p->col[at[r] + k]);
+      if (p->val) memcpy(A->val + to, p->val + at[r], (size_t)length * sizeof *p->val);
+      at[r] += length, to += length;
+    }
+    A->row_ptr[i + 1] = to;
+  }
+}
+
+/* at[BLOCKS][size] := where the elements of each part begin for a block of rows, and to[BLOCKS] those of the joined rows. */
+static void place_blocks(const pieces *p, int size, int64_t rows, int64_t *at, int64_t *to) {
+#pragma omp parallel for schedule(dynamic, 1) if (rows >= PARALLEL_FROM)
+  for (int b = 0; b < BLOCKS; b++)
+    for (int r = 0; r < size; r++) {
+      int64_t count = 0;
+      for (int64_t i = rows * b / BLOCKS; i < rows * (b + 1) / BLOCKS; i++) count += p->lengths[r * rows + i];
+      at[b * size + r] = count;
+    }
+  for (int b = 0; b < BLOCKS; b++) to[b] = 0;
+  for (int64_t r = 0, begin = 0; r < size; begin += p->got[r], r++)
+    for (int64_t b = 0, before = 0; b < BLOCKS; b++) {
+      int64_t count = at[b * size + r];
+      at[b * size + r] = begin + before, to[b] += before;
+      before += count;
+    }
+}
+
 /* *A := the pieces of each row, one behind the other by rank. The columns of part r's pieces begin at columns[r]. */
 static wr_status join_pieces(const wr_comm *comm, const int64_t *starts, const int64_t *columns, const pieces *p,
                              wr_csr **A) {
   wr_status status;
-  int64_t rows = starts[comm->rank + 1] - starts[comm->rank], all = 0, to = 0, *at = NULL;
-  TRY(wr_alloc(&at, comm->size, sizeof *at, "entries of other parts"));
-  for (int r = 0; r < comm->size; all += p->got[r], r++) at[r] = all;
-  TRY(wr_csr_create(rows, starts[comm->size], all, p->val != NULL, A));
-  for (int64_t i = 0; i < rows; i++) {
-    for (int r = 0; r < comm->size; r++) {
-      int32_t length = p->lengths[r * rows + i];
-      for (int32_t k = 0; k < length; k++) (*A)->col[to + k] = (int32_t)(columns[r] + p->col[at[r] + k]);
-      if (p->val) memcpy((*A)->val + to, p->val + at[r], (size_t)length * sizeof *p->val);
-      at[r] += length, to += length;
-    }
-    (*A)->row_ptr[i + 1] = to;
-  }
+  int size = comm->size;
+  int64_t rows = starts[comm->rank + 1] - starts[comm->rank], all = 0, *at = NULL, *to = NULL;
+  TRY(wr_alloc(&at, (int64_t)BLOCKS * size, sizeof *at, "entries of other parts"));
+  TRY(wr_alloc(&to, BLOCKS, sizeof *to, "entries of other parts"));
+  for (int r = 0; r < size; r++) all += p->got[r];
+  TRY(wr_csr_create(rows, starts[size], all, p->val != NULL, A));
+  place_blocks(p, size, rows, at, to);
+#pragma omp parallel for schedule(dynamic, 1) if (rows >= PARALLEL_FROM)
+  for (int b = 0; b < BLOCKS; b++)
+    join_rows(p, columns, size, rows * b / BLOCKS, rows * (b + 1) / BLOCKS, at + b * size, to[b], *A);
 done:
   wr_free(at);
+  wr_free(to);
   return status;
 }
 

@@ -49,6 +49,8 @@ ranks 4 gen:road:side=40
 ranks 3 gen:web:n=2000 -p f32
 ranks 3 gen:web:n=2000 --stop change
 ranks 4 gen:web:n=2000 --edges in
+ranks 2 gen:web:n=20000 --threads 3 # sizes from which each process builds its part by several threads
+ranks 2 gen:road:side=400 --threads 3
 ranks 2 "$work/weights.wrm"
 ranks 3 "$work/weights.wrm" --edges in
 ranks 3 "$work/weights.wrm" --personalize "$work/numbers.txt"
