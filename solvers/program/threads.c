@@ -27,8 +27,7 @@ static int try_to_create(int count, int64_t stack) {
   int created = 0;
   if (wr_alloc(&threads, count, sizeof *threads, "threads") != WR_OK) return 0;
   if (pthread_attr_init(&attributes) == 0) {
-    (void)pthread_attr_setstacksize(&attributes,
-                                    (size_t)stack); /* a stack that is too small is refused, as in OpenMP */
+    (void)pthread_attr_setstacksize(&attributes, (size_t)stack); /* a stack that is too small is refused, as in OpenMP */
     pthread_mutex_lock(&gate);
     while (created < count && pthread_create(&threads[created], &attributes, wait_for_end, &gate) == 0) created++;
     pthread_mutex_unlock(&gate);

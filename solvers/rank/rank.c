@@ -44,13 +44,13 @@ void wr_rank_close(wr_ranking *rank) {
 typedef struct parts {
   wr_ranking *rank;
   const wr_pagerank_options *options;
-  wr_monitor monitor;                             /* the caller's, which counts the iterations of parts so far, too */
-  wr_result *result;                              /* of the last part; of all at the end */
+  wr_monitor monitor;        /* the caller's, which counts the iterations of parts so far, too */
+  wr_result *result;         /* of the last part; of all at the end */
   int64_t iterations, multiplies, multiplies_f32; /* of all parts so far */
-  double bytes;                                   /* that these moved */
-  int64_t most;                                   /* multiplies of the part that had the most, ... */
-  wr_repeats repeats;                             /* ... and how they were repeated */
-  wr_rank_method method;                          /* of the last part */
+  double bytes;              /* that these moved */
+  int64_t most;              /* multiplies of the part that had the most, ... */
+  wr_repeats repeats;        /* ... and how they were repeated */
+  wr_rank_method method;     /* of the last part */
   int restarts;
   char changes[sizeof((wr_result *)0)->changes];
 } parts;
@@ -155,11 +155,8 @@ static wr_status solve_linear(parts *g, const char **why) {
       *why = "its multiplies were used up";
       break;
     }
-    wr_rank_linear_options options = {.damping = o->damping,
-                                      .change = change,
-                                      .multiplies = left(g) - 1,
-                                      .no_graph = o->no_graph,
-                                      .no_resident = o->no_resident,
+    wr_rank_linear_options options = {.damping = o->damping, .change = change, .multiplies = left(g) - 1,
+                                      .no_graph = o->no_graph, .no_resident = o->no_resident,
                                       .scale = o->stop_on_change ? 1 : o->damping / (1 - o->damping),
                                       .target = o->tolerance};
     PASS(wr_rank_linear_solve(rank->linear, &options, &g->monitor, &rank->ranks, &found));
@@ -189,8 +186,7 @@ static wr_status solve_by_components(parts *g, const char **why) {
   const wr_pagerank *p = &rank->iterated;
   const wr_pagerank_options *o = g->options;
   wr_gauss_seidel_found found;
-  wr_gauss_seidel_options options = {.damping = o->damping,
-                                     .change = 0.9 * wr_pagerank_target(p, o),
+  wr_gauss_seidel_options options = {.damping = o->damping, .change = 0.9 * wr_pagerank_target(p, o),
                                      .multiplies = left(g) - 9, /* it may take up to 8 more */
                                      .scale = o->stop_on_change ? 1 : o->damping / (1 - o->damping),
                                      .target = o->tolerance};

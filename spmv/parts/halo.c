@@ -221,7 +221,8 @@ wr_halo *wr_halo_hold(wr_halo *halo) {
 
 void wr_halo_free(wr_halo *h) {
   if (h == NULL || __atomic_fetch_sub(&h->holders, 1, __ATOMIC_ACQ_REL) > 0) return;
-  void *const rooms[] = {h->starts, h->global, h->from, h->to, h->send, h->parcels, h->packed, h->file_number, h};
+  void *const rooms[] = {h->starts, h->global, h->from, h->to, h->send, h->parcels, h->packed,
+                         h->file_number, h};
   for (size_t k = 0; k < sizeof rooms / sizeof *rooms; k++) wr_free(rooms[k]);
 }
 

@@ -161,6 +161,8 @@ repeated() { # by what, time of all multiplies, options and graph...
   call 0 "$BUILD/simt/pagerank" -k csr_warp --json "$work/report.json" "$@"
   grep -q "\"repeated_by\": \"$by\"" "$work/report.json"
   expect "not repeated by the $by"
+  [ "$(grep -c '"repeated_iterations": 0,' "$work/report.json")" = "$([ "$by" = host ] && echo 1 || echo 0)" ]
+  expect 'other iterations are counted as repeated than were'
   grep -q "\"total_s\": $total" "$work/report.json"
   expect "the time of all multiplies is not $total"
 }

@@ -164,8 +164,8 @@ static int has_diagonal(const wr_csr *A) {
 
 /* How a system is changed before or while it is solved. */
 enum { NO_PRECOND, JACOBI_IN_COLUMNS, JACOBI_APPLIED, EQUILIBRATED, MATCHED, MATCHED_APPLIED, PRECONDS };
-static const char *const precond_names[] = {
-    "", ", Jacobi in the columns", ", Jacobi applied", ", equilibrated", ", matched", ", matched, Jacobi applied"};
+static const char *const precond_names[] = {"", ", Jacobi in the columns", ", Jacobi applied",
+                                            ", equilibrated", ", matched", ", matched, Jacobi applied"};
 
 /* WR_SHORT, as kernels on the CPU take long: fewer iterations, so that slow methods may end at the limit. */
 static int is_short(const ground *g) { return g->env.place == WR_CUDA && getenv("WR_SHORT") != NULL; }
@@ -365,8 +365,8 @@ static void test_again(ground *g) {
 
 /* r_1, ..., r_l are orthogonal, with norms 1, 2, ..., and have these cosines with r_0, whose norm is 3. */
 static wr_bicgstabl_scalars scalars_of_cosines(int l, const double *cosines) {
-  wr_bicgstabl_scalars c = {
-      .solve = {.bound = 1e-20, .huge = DBL_MAX, .largest = 0x1p106}, .l = l, .bb = 9, .least_cos2 = 64 * 0x1p-106};
+  wr_bicgstabl_scalars c = {.solve = {.bound = 1e-20, .huge = DBL_MAX, .largest = 0x1p106}, .l = l, .bb = 9,
+                            .least_cos2 = 64 * 0x1p-106};
   for (int j = 1; j <= l; j++) c.gram[j][j] = (double)j * j, c.gram[0][j] = 3 * j * cosines[j - 1];
   return c;
 }
@@ -402,11 +402,8 @@ static void test_odd_l(ground *g) {
     const char *name;
     wr_csr *(*make)(void);
     int l;
-  } cases[] = {{"rotations", rotations, 1},
-               {"rotations", rotations, 2},
-               {"rotations", rotations, 3},
-               {"skew-symmetric", pure_skew, 2},
-               {"skew-symmetric", pure_skew, 3}};
+  } cases[] = {{"rotations", rotations, 1}, {"rotations", rotations, 2}, {"rotations", rotations, 3},
+               {"skew-symmetric", pure_skew, 2}, {"skew-symmetric", pure_skew, 3}};
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
     for (int w = 0; w < ways_of(g); w++) {
       const choice by = {.name = "bicgstabl", .method = &wr_method_bicgstabl, .l = cases[k].l};

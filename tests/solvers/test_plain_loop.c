@@ -147,6 +147,12 @@ static void test_solves(ground *g) {
     solve_both(g, &s, WR_CONVERGED);
     CHECKF(s.result.repeats.by == WR_BY_GRAPH || s.result.iterations <= 2 * distances[k], "by %d after %lld iterations",
            (int)s.result.repeats.by, (long long)s.result.iterations);
+    const wr_repeats *repeats = &s.result.repeats;
+    CHECKF((repeats->by == WR_BY_HOST) == (repeats->iterations == 0) &&
+               (repeats->iterations == 0) == (repeats->seconds == 0) &&
+               repeats->iterations <= s.result.iterations + distances[k],
+           "%lld iterations of %lld in %g s", (long long)repeats->iterations, (long long)s.result.iterations,
+           repeats->seconds);
     solution_free(&s);
   }
   wr_csr_free(A);

@@ -156,8 +156,8 @@ static void test_ranks(ground *g) {
 static void test_long_history(ground *g) {
   wr_csr *links = random_matrix(40, 4, 0, 0, 5);
   ranking r = ranking_of(g, links);
-  r.options = (wr_pagerank_options){
-      .damping = 0.9999, .tolerance = 1e-14, .iterations = WR_LOG_ROOM / 2 + 77, .check_every = 1, .stop_on_change = 1};
+  r.options = (wr_pagerank_options){.damping = 0.9999, .tolerance = 1e-14, .iterations = WR_LOG_ROOM / 2 + 77,
+                                    .check_every = 1, .stop_on_change = 1};
   ground_case(g, "a history longer than the log");
   ranking_run(g, &r);
   CHECKF(r.history.count == r.result.iterations, "%lld checks in %lld iterations", (long long)r.history.count,
@@ -213,10 +213,8 @@ static void test_refusals(ground *g) {
     elsewhere = (wr_fused){.in = {&x}, .out = {&x}, .c = {{{1, {&other, 1}}}}};
     CHECK(ops->fused(&g->env, &elsewhere) == WR_EUNAVAILABLE);
     for (int k = 0; k < 100; k++) /* there is room for a few dozen */
-      if (ops->fused(&g->env, &(wr_fused){.in = {&x}, .out = {&x}, .c = {{{.factor = 1}}}}) != WR_OK)
-        break;
-      else
-        CHECK(k < 99);
+      if (ops->fused(&g->env, &(wr_fused){.in = {&x}, .out = {&x}, .c = {{{.factor = 1}}}}) != WR_OK) break;
+      else CHECK(k < 99);
   }
   ops->loop_free(&g->env, loop);
   CHECK_OK(ops->fill(&g->env, &x, 1)); /* once the loop is freed, operations run as before */
