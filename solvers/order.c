@@ -4,6 +4,7 @@
 
 #include "config/memory.h"
 #include "solvers/top.h"
+#include "spmv/parts/halo.h"
 
 double wr_order_gap(double bound) { return bound < 0.5 ? bound / (1 - bound) * (1 + 0x1p-20) : INFINITY; }
 
@@ -180,10 +181,10 @@ done:
 }
 
 /* Few ranks are settled as a rule: as many are sorted as are needed. Rounding a difference is monotone, so that one that is
- * rounded to more than gap is more than gap. */
-wr_status wr_order_prove(const wr_graph *graph, const double *x, double gap, int64_t *ranks, int64_t *ties) {
+ * rounded to more than gap is more than gap. graph NULL: ties are not looked for. */
+static wr_status prove(const wr_graph *graph, const double *x, int64_t n, double gap, int64_t *ranks, int64_t *ties) {
   wr_status status;
-  int64_t n = graph->n, count = 0, *best = NULL;
+  int64_t count = 0, *best = NULL;
   unsigned char *tied = NULL;
   double *score = NULL;
   wr_order found = {0};
@@ -198,7 +199,7 @@ wr_status wr_order_prove(const wr_graph *graph, const double *x, double gap, int
     TRY(wr_alloc_zeroed(&tied, count, sizeof *tied, "ties of nodes"));
     wr_top(x, n, count, best);
     TRY(gather(x, best, count, &score));
-    TRY(find_pairs(graph, best, score, looked, gap, tied));
+    if (graph) TRY(find_pairs(graph, best, score, looked, gap, tied));
     found = wr_order_of(score, n, looked, gap, tied);
   } while (found.settled == count - 1 && count < n);
   *ranks = found.proven, *ties = 0;
@@ -207,6 +208,23 @@ done:
   wr_free(best);
   wr_free(tied);
   wr_free(score);
+  return status;
+}
+
+wr_status wr_order_prove(const wr_graph *graph, const double *x, double gap, int64_t *ranks, int64_t *ties) {
+  wr_status status = WR_OK;
+  wr_comm *comm = graph->comm;
+  double *all = NULL;
+  if (comm == NULL) return prove(graph, x, graph->n, gap, ranks, ties);
+  *ranks = *ties = 0;
+  if (comm->rank == 0) status = wr_alloc(&all, graph->n_all, sizeof *all, "the scores of all parts");
+  TRY(wr_comm_agree(comm, status));
+  TRY(wr_halo_collect(graph->links, x, all));
+  if (comm->rank == 0) status = prove(NULL, all, graph->n_all, gap, ranks, ties);
+  TRY(wr_comm_agree(comm, status));
+  TRY(wr_comm_sum_counts(comm, ranks, 1));
+done:
+  wr_free(all);
   return status;
 }
 

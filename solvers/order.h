@@ -50,7 +50,8 @@ wr_status wr_order_find(const wr_graph *graph, const double *x, const int64_t *b
                         unsigned char *tied, wr_order *order);
 
 /* *ranks := the greatest number of first ranks that are proven, the last one being apart from the next; n: all. *ties := as in
- * wr_order, of these ranks. x[n] >= 0. WR_ENOMEM */
+ * wr_order, of these ranks. x[n] >= 0. Of a part x has the scores of its nodes and ranks are those of all parts, of which the
+ * first one sorts all scores; ties are not looked for. Collective then. WR_ENOMEM */
 wr_status wr_order_prove(const wr_graph *graph, const double *x, double gap, int64_t *ranks, int64_t *ties);
 
 /* ---- A solve that ends when the order of the first ranks is proven ---- */

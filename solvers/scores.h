@@ -15,14 +15,15 @@ typedef struct wr_score_bound {
   double sum;                /* of the scores                                                                 */
   double residual, rounding; /* ||q||_1, and a bound on the error of computing it; INFINITY where it overflows */
   double bound;              /* (residual + rounding) / (1 - d), a bound on the L1 error                       */
-  int64_t worst;             /* the first node that has the largest |q|                                        */
+  int64_t worst;             /* the first node that has the largest |q|, from 0                                */
+  double worst_score;
   double worst_residual;     /* its q: by so much a step changes its score                                     */
 } wr_score_bound;
 
 /* scores[n], finite and not negative; graph finished on the host; damping in [0, 1). Two scores of which one is above the other
  * by more than bound are in the order of the exact ones: their errors together are at most the L1 error. WR_EINPUT names the
- * first score, from 1, that is not as said; WR_EUSAGE, WR_ENOMEM. Of a part the scores are those of its nodes, and `worst` is
- * the worst of these, numbered from 0 there; all else is of all parts. Collective then. */
+ * first score, from 1, that is not as said; WR_EUSAGE, WR_ENOMEM. Of a part the scores are those of its nodes; what is found is
+ * of all parts, nodes having the numbers of the file. Collective then. */
 wr_status wr_scores_certify(const wr_graph *graph, double damping, const double *scores, wr_score_bound *found);
 
 /* Another definition of PageRank. */
@@ -36,7 +37,8 @@ typedef struct wr_score_reading {
 
 /* Looks for a definition that the scores satisfy, over: their scale, the damping, edges reversed, weights ignored, the teleport
  * vector ignored, and what becomes of the rank of dangling nodes. asked: what wr_scores_certify found. Only scores >= 0 with a
- * finite sum above 0 can satisfy one; others are not found. WR_EUSAGE, WR_ENOMEM. */
+ * finite sum above 0 can satisfy one; others are not found. Of a part, and collective, as wr_scores_certify. WR_EUSAGE,
+ * WR_ENOMEM. */
 wr_status wr_scores_explain(const wr_graph *graph, double damping, const double *scores, const wr_score_bound *asked,
                             wr_score_reading *reading);
 

@@ -48,7 +48,6 @@ static void complete(wr_settings *s) {
 static wr_status in_parts(wr_settings *s) {
   if (s->ranking == WR_RANK_GAUSS_SEIDEL)
     return wr_fail(WR_EUNAVAILABLE, "--method gauss-seidel is for one process: several have power, chebyshev and idr");
-  if (s->check) return wr_fail(WR_EUNAVAILABLE, "--check is for one process, not for several");
   if (s->stop == WR_STOP_ORDER) return wr_fail(WR_EUNAVAILABLE, "--stop order is for one process, not for several");
   return WR_OK;
 }
@@ -163,7 +162,7 @@ static wr_status prove_order(const wr_graph *g, const double *scores, wr_score_f
   double *scaled = NULL;
   facts->order_bound = facts->bound;
   if (isfinite(facts->sum) && facts->sum > 0 && fabs(facts->sum - 1) > 1e-14) {
-    TRY(wr_alloc(&scaled, g->n, sizeof *scaled, "scores of sum 1"));
+    TRY(wr_comm_agree(g->comm, wr_alloc(&scaled, g->n, sizeof *scaled, "scores of sum 1")));
     for (int64_t i = 0; i < g->n; i++) scaled[i] = scores[i] / facts->sum;
     TRY(wr_scores_certify(g, facts->damping, scaled, &found));
     facts->normalised = found.bound < facts->bound;
@@ -178,12 +177,14 @@ done:
 static wr_status check(void *problem, const wr_settings *s, const wr_ids *ids, wr_certificate *c) {
   wr_status status;
   const wr_graph *g = problem;
-  const wr_vector_need need = {.n = g->n, .whose = "the graph's nodes", .ids = ids, .complete = 1};
+  const wr_vector_need need = {.n = g->n_all, .whose = "the graph's nodes", .ids = ids, .complete = 1};
   double *scores = NULL;
   wr_score_bound found;
   wr_score_reading reading = {0};
-  TRY(wr_vector_read(s->check, &need, &scores));
-  TRY(check_signs(s->check, scores, g->n, ids));
+  status = wr_vector_read(s->check, &need, &scores);
+  if (status == WR_OK) status = check_signs(s->check, scores, g->n_all, ids);
+  TRY(wr_comm_agree(g->comm, status));
+  TRY(wr_halo_take_own(g->links, 1, &scores));
   TRY(wr_scores_certify(g, s->damping, scores, &found));
   *c = (wr_certificate){.x = s->check,
                         .measure = found.residual,
@@ -195,9 +196,9 @@ static wr_status check(void *problem, const wr_settings *s, const wr_ids *ids, w
   c->scores = (wr_score_facts){.damping = s->damping,
                                .sum = found.sum,
                                .bound = found.bound,
-                               .nodes = g->n,
+                               .nodes = g->n_all,
                                .worst = wr_ids_at(ids, found.worst),
-                               .worst_score = scores[found.worst],
+                               .worst_score = found.worst_score,
                                .worst_change = found.worst_residual};
   if (ids->names) wr_ids_text(ids, found.worst, c->scores.worst_name);
   if (reading.found) {
