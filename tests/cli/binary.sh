@@ -12,7 +12,7 @@ mkdir "$folder"
 
 is_absent() { # file
   [ ! -e "$1" ]
-  expect "$(basename "$1") is there"
+  expect "${1##*/} is there"
 }
 
 holds_nothing() {
@@ -176,7 +176,7 @@ check_unwritable() {
   (trap '' PIPE; "$BUILD/pagerank" -d cpu -q --save-binary - gen:web:n=20000; echo $? >"$work/status") 2>"$err" |
     head -c 1 >"$out"
   grep -qx 8 "$work/status"
-  expect "exit code $(cat "$work/status"), not 8"
+  held=$?; expect "exit code $(cat "$work/status"), not 8" "$held"
   says "$err" 'pagerank: standard output: cannot write it: Broken pipe'
 }
 

@@ -78,11 +78,11 @@ check_closed_pipe() { # program, arguments...
   command="$* | (no reader)"
   { sleep 0.1 && "$BUILD/$@"; echo $? >"$work/status"; } 2>"$err" | :
   grep -qx 141 "$work/status"
-  expect "exit code $(cat "$work/status"), not 141"
+  held=$?; expect "exit code $(cat "$work/status"), not 141" "$held"
   is_empty "$err"
   (trap '' PIPE; sleep 0.1; "$BUILD/$@"; echo $? >"$work/status") 2>"$err" | :
   grep -qx 8 "$work/status"
-  expect "SIGPIPE ignored: exit code $(cat "$work/status"), not 8"
+  held=$?; expect "SIGPIPE ignored: exit code $(cat "$work/status"), not 8" "$held"
   says "$err" "$1: standard output"
 }
 

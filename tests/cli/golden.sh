@@ -30,7 +30,7 @@ compare() { # name; the text is in $work/text
   text=$golden/$1.txt
   [ -z "${UPDATE:-}" ] || cp "$work/text" "$text"
   diff "$text" "$work/text" >"$work/difference" 2>&1
-  expect "differs from $text: $(printf '\n' && cat "$work/difference")"
+  held=$?; expect "differs from $text: $(printf '\n' && cat "$work/difference")" "$held"
 }
 
 report_of() { # name, exit code, program, arguments...

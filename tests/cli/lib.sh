@@ -21,9 +21,10 @@ unset COLUMNS # reports are then 80 columns wide
 export LC_ALL=C OMP_WAIT_POLICY=passive OMP_NUM_THREADS=1 # the inputs are tiny
 export XDG_CACHE_HOME="$work/cache" # not what was measured on this machine
 
-# The status of the last command is a check's result.
-expect() { # what is wrong when it failed
-  if [ $? = 0 ]; then
+# The status of the last command is the result of a check, or `code`: where the text runs a command, some shells have its status
+# in $?.
+expect() { # what is wrong when it failed, code
+  if [ "${2:-$?}" = 0 ]; then
     passed=$((passed + 1))
     return
   fi
@@ -66,13 +67,13 @@ says() { # file, texts...
   shift
   for text in "$@"; do
     flat "$where" | grep -qF -- "$text"
-    expect "$(basename "$where") does not say '$text'"
+    expect "${where##*/} does not say '$text'"
   done
 }
 
 is_empty() { # file
   [ ! -s "$1" ]
-  expect "$(basename "$1") is not empty"
+  expect "${1##*/} is not empty"
 }
 
 # The last command's standard error has nothing of a program, whatever others say there: MPI itself has messages where a machine
@@ -84,7 +85,7 @@ says_nothing() { # program
 
 same() { # what they are, file, file
   cmp -s "$2" "$3"
-  expect "$1: $(basename "$2") and $(basename "$3") differ"
+  expect "$1: ${2##*/} and ${3##*/} differ"
 }
 
 # The program ends with this code, prints nothing, and says why in a line that begins with its name.
@@ -117,7 +118,7 @@ values() { # file
 element() { # file, i, expression, eps
   value=$(values "$1" | sed -n "$2p")
   awk "BEGIN { d = ${value:-1e99} - ($3); exit !(d <= $4 && d >= -($4)) }"
-  expect "element $2 of $(basename "$1") is ${value:-missing}, not within $4 of $3"
+  held=$?; expect "element $2 of $(basename "$1") is ${value:-missing}, not within $4 of $3" "$held"
 }
 
 # The python3 that has these modules, else any; another one leaves out what it lacks. Empty: there is none.
@@ -195,7 +196,7 @@ excerpt() { # file of the excerpt, where it is in the page
         if (part[k] != "" && at == 0) { print "not printed: " part[k]; exit 1 }
         text = substr(text, at + length(part[k]))
       } }' >"$work/lost"
-  expect "the excerpt is not what is printed: $(cat "$work/lost")"
+  held=$?; expect "the excerpt is not what is printed: $(cat "$work/lost")" "$held"
 }
 
 report() {

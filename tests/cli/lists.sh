@@ -8,7 +8,7 @@ graph=$work/graph.mtx list=$work/list.txt lines=$work/lines.jsonl
 
 ends_with() { # the last line, file
   [ "$(tail -n 1 "$2")" = "$1" ]
-  expect "the last line of $(basename "$2") is not '$1'"
+  held=$?; expect "the last line of $(basename "$2") is not '$1'" "$held"
 }
 
 list_of() { # matrices...
@@ -19,7 +19,7 @@ holds() { # expression of r, the reports of the lines
   if command -v python3 >/dev/null; then
     python3 -c 'import json, sys; r = [json.loads(line) for line in open(sys.argv[1])]; sys.exit(not eval(sys.argv[2]))' \
       "$lines" "$1" 2>/dev/null
-    expect "$(basename "$lines"): not true: $1"
+    held=$?; expect "$(basename "$lines"): not true: $1" "$held"
   else
     skip 1 'python3 is missing, which reads JSON'
   fi

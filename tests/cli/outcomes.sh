@@ -23,7 +23,7 @@ system=gen:stencil:n=6
 
 writes() { # outcome
   [ -e "$answer" ] && grep -q "^% by .*: $1, [0-9]* iterations\$" "$answer"
-  expect "$(basename "$answer") is missing, or does not say '$1'"
+  held=$?; expect "$(basename "$answer") is missing, or does not say '$1'" "$held"
   rm -f "$answer"
 }
 

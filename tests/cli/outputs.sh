@@ -19,7 +19,7 @@ holds_only() { # names in the folder
 is_json() { # file
   if command -v python3 >/dev/null; then
     python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$1" 2>/dev/null
-    expect "$(basename "$1") is not valid JSON"
+    held=$?; expect "$(basename "$1") is not valid JSON" "$held"
   else
     skip 1 'python3 is missing, which checks JSON'
   fi
@@ -135,10 +135,10 @@ check_broken_pipe() {
   command='pagerank -o - | head -n 1'
   { "$BUILD/pagerank" -d cpu -q -o - gen:web:n=20000; echo $? >"$work/status"; } 2>"$err" | head -n 1 >"$out"
   grep -qxE '141|8' "$work/status"
-  expect "exit code $(cat "$work/status"), not 141 or 8"
+  held=$?; expect "exit code $(cat "$work/status"), not 141 or 8" "$held"
   (trap '' PIPE; "$BUILD/pagerank" -d cpu -q -o - gen:web:n=20000; echo $? >"$work/status") 2>"$err" | head -n 1 >"$out"
   grep -qx 8 "$work/status"
-  expect "SIGPIPE ignored: exit code $(cat "$work/status"), not 8"
+  held=$?; expect "SIGPIPE ignored: exit code $(cat "$work/status"), not 8" "$held"
   says "$err" 'pagerank: standard output: cannot write it'
 }
 

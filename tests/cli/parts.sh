@@ -102,7 +102,7 @@ if [ -n "$(sed -n 's/^FOUND_METIS := //p' "$BUILD/found.mk")" ]; then
   together 0 4 -q --json "$work/metis.json" --partition metis -o "$work/x.mtx" "$work/mixed.mtx"
   run 0 bicgstab -q --check "$work/x.mtx" "$work/mixed.mtx"
   [ "$(halo_of "$work/metis.json")" -lt 90 ] && [ "$(halo_of "$work/stretches.json")" -gt 300 ]
-  expect "the halo has $(halo_of "$work/metis.json") elements by METIS, $(halo_of "$work/stretches.json") by stretches"
+  held=$?; expect "the halo has $(halo_of "$work/metis.json") elements by METIS, $(halo_of "$work/stretches.json") by stretches" "$held"
   grep -q '"remark".*parts by METIS' "$work/metis.json"
   expect 'the report does not say that the parts are by METIS'
   for name in 1 2; do together 0 3 -q --deterministic --partition metis -o "$work/$name.mtx" "$work/mixed.mtx"; done
@@ -405,7 +405,7 @@ stopped() { # what to do to the process, exit code
   wait
   command="mpirun, of which a process gets $1"
   [ "$(cat "$work/code")" = "$2" ]
-  expect "exit code $(cat "$work/code"), not $2"
+  held=$?; expect "exit code $(cat "$work/code"), not $2" "$held"
 }
 stopped STOP 9
 one_sentence 'has waited 2 s for the others'

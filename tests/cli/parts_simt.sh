@@ -159,7 +159,7 @@ kill -s STOP "$last"
 wait
 command='mpirun, of which a process gets STOP'
 [ "$(cat "$work/code")" = 9 ]
-expect "exit code $(cat "$work/code"), not 9"
+held=$?; expect "exit code $(cat "$work/code"), not 9" "$held"
 says "$err" 'has waited 2 s for'
 
 # Fewer cards than processes.

@@ -30,7 +30,7 @@ conflict() { # text, text, program, arguments...
   refuses 1 "$first" "$@"
   says "$err" "$second"
   diff -r "$work/before" "$folder" >"$work/diff"
-  expect "the folder has changed: $(cat "$work/diff")"
+  held=$?; expect "the folder has changed: $(cat "$work/diff")" "$held"
 }
 
 check_outputs_meet() {

@@ -53,7 +53,7 @@ struck() { # exit code, is_open or is_writing, file or pattern, signals, program
 
 holds_only() { # names
   [ "$(ls -A "$folder" | sort | paste -sd ' ' -)" = "$1" ]
-  expect "the folder holds '$(ls -A "$folder" | paste -sd ' ' -)', not '$1'"
+  held=$?; expect "the folder holds '$(ls -A "$folder" | paste -sd ' ' -)', not '$1'" "$held"
 }
 
 number_of() { # signal: the exit code of a program that it ended

@@ -14,7 +14,7 @@ quick='--batches 1 --seconds 0' # the least that is measured
 holds() { # expression
   if command -v python3 >/dev/null; then
     python3 -c 'import json, sys; r = json.load(open(sys.argv[1])); sys.exit(not eval(sys.argv[2]))' "$json" "$1" 2>/dev/null
-    expect "$(basename "$json"): not true: $1"
+    held=$?; expect "$(basename "$json"): not true: $1" "$held"
   else
     skip 1 'python3 is missing, which reads JSON'
   fi

@@ -14,7 +14,7 @@ starts() { # program, matrix
   command="$1 $2, 200 starts, 40 at a time"
   seq 200 | xargs -P 40 -n 1 sh "$work/start" "$BUILD/$1" "$2" "$work/said" >"$out" 2>"$err"
   [ ! -s "$out" ]
-  expect "$(wc -l <"$out") starts failed"
+  held=$?; expect "$(wc -l <"$out") starts failed" "$held"
 }
 
 starts bicgstab gen:stencil:n=20

@@ -22,7 +22,7 @@ system=gen:stencil:n=6,convection=0.4 graph=gen:web:n=200
 
 entries() { # how many the cache has
   [ "$(head -n 1 "$cache")" = 'windrow tuning cache 1' ] && [ "$(tail -n +2 "$cache" | wc -l)" = "$1" ]
-  expect "the cache has not $1 entries: $(cat "$cache" 2>&1)"
+  held=$?; expect "the cache has not $1 entries: $(cat "$cache" 2>&1)" "$held"
 }
 
 solve() { # program, arguments...

@@ -14,12 +14,12 @@ lines() { # file
 
 fits() { # columns, file
   lines "$2" | LC_ALL=C awk -v most="$1" 'length > most { print; wide = 1 } END { exit wide }' >"$work/wide"
-  expect "$(basename "$2") is wider than $1 columns: $(cat "$work/wide")"
+  held=$?; expect "$(basename "$2") is wider than $1 columns: $(cat "$work/wide")" "$held"
   lines "$2" | awk '
     number && /^ +(ns|us|ms|s|B|kB|MB|GB|TB)[^a-z]/ { print before; print; broken = 1 }
     { before = $0; number = /(^| )[0-9.]+$/ }
     END { exit broken }' >"$work/broken"
-  expect "$(basename "$2") has a number and its unit on two lines: $(cat "$work/broken")"
+  held=$?; expect "$(basename "$2") has a number and its unit on two lines: $(cat "$work/broken")" "$held"
 }
 
 # In widths that COLUMNS asks for, and at last in 80 columns, where nothing says how wide the stream is.

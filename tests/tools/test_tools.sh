@@ -9,8 +9,8 @@ trap 'rm -rf "$tree" "$tree".*' EXIT
 export GIT_DIR=/nonexistent # the planted tree is listed by find
 passed=0 failed=0 skipped=0 planted=0
 
-expect() { # what is wrong if the last command failed
-  if [ $? = 0 ]; then
+expect() { # what is wrong if the last command failed, or that with this code
+  if [ "${2:-$?}" = 0 ]; then
     passed=$((passed + 1))
   else
     failed=$((failed + 1))
@@ -204,7 +204,7 @@ needs() { # TESTS, programs, what runs: a pattern
   sed -n "s|.* -o $tree/build/\([^ ]*\).*|\1|p" "$tree.output" | grep -v '[.]o$' | sort | paste -sd ' ' - >"$tree.expected"
   mv "$tree.last" "$tree.output"
   [ "$(cat "$tree.expected")" = "$2" ]
-  expect "TESTS='$1' builds '$(cat "$tree.expected")', not '$2'"
+  held=$?; expect "TESTS='$1' builds '$(cat "$tree.expected")', not '$2'" "$held"
   grep -qE "run_tests.sh +$3 *\$" "$tree.output"
   expect "TESTS='$1' does not run $3"
 }
