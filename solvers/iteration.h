@@ -87,7 +87,7 @@ typedef struct wr_iteration {
   int warm;         /* 1: the buffers of the next iteration are prepared as a recorded one needs them */
   int64_t since;    /* iterations asked for since the last check                                 */
   int64_t taken;    /* iterations in all since the solver was opened                             */
-  wr_repeats repeats; /* since the solver set it to 0                                                */
+  wr_repeats repeats; /* since the solver set it to 0                                            */
 } wr_iteration;
 
 wr_status wr_iteration_open(wr_env *env, wr_iteration **it); /* WR_ENOMEM */

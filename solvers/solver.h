@@ -59,7 +59,7 @@ typedef enum wr_repeated { WR_BY_HOST, WR_BY_GRAPH, WR_BY_KERNEL } wr_repeated;
  * timed; nor are checks of the true residual and restarts. */
 typedef struct wr_repeats {
   wr_repeated by;     /* BY_HOST: the host asked for all, and the rest is 0                           */
-  int64_t iterations; /* that the device repeated, counted as wr_result.iterations               */
+  int64_t iterations; /* that the device repeated, counted as wr_result.iterations                    */
   double seconds;     /* that these took, by the host's clock                                         */
 } wr_repeats;
 
@@ -103,7 +103,7 @@ typedef struct wr_result {
   int64_t multiplies;  /* by the iterations                                                         */
   int64_t multiplies_f32; /* PageRank in mixed precision: so many of these were in f32, the others in f64 */
   double iteration_bytes; /* that an iteration moves at least: its multiplies, and every vector once an operation */
-  wr_repeats repeats;  /* by the last method, or by that which had the most multiplies               */
+  wr_repeats repeats;  /* by all methods of a linear solve; PageRank: by that with the most multiplies */
   int restarts;        /* BiCGSTAB                                                                  */
   int refinements;     /* BiCGSTAB: continuations from the true residual                            */
   char method[16];     /* the method that ended the solve; "": not known                              */

@@ -219,7 +219,7 @@ wr_status wr_threads_enter(const char *function, const char *member, int64_t ent
   *before = 0;
   if (*threads < 0 || *threads > MOST)
     return wr_refuse(function, "%s is %d; it is 0, for all, or at most %d", member, *threads, MOST);
-  if (*threads == 0) (void)wr_default_threads_try();
+  if (*threads == 0 && wr_threads_for(entries, wr_default_threads()) > 1) (void)wr_default_threads_try();
   if (*threads == 0) *threads = wr_default_threads();
   *before = omp_get_max_threads();
   omp_set_num_threads(wr_threads_for(entries, *threads));

@@ -352,7 +352,7 @@ static wr_status change_method(wr_bicgstab *s, progress *g, double norm, const c
              s->method->name, cause);
   g->may_change = s->method->next != NULL;
   g->multiplies += last->costs(s).multiplies * s->loop->taken;
-  s->loop->taken = 0, s->loop->repeats = (wr_repeats){0}, s->seed = 0;
+  s->loop->taken = 0, s->seed = 0;
   g->poor_restarts = 0, g->fresh = 1;
   TRY(set_up_loop(s, g));
   TRY(go_on_from(s, g, norm, 0));
@@ -407,7 +407,7 @@ static wr_status change_precond(wr_bicgstab *s, progress *g, double norm, const 
     snprintf(g->changes + used, sizeof g->changes - used, "; from iteration %.0f on %s%s", scalars_of(g)->steps,
              s->method->name, at->cause);
   g->multiplies += multiplies;
-  s->loop->taken = 0, s->loop->repeats = (wr_repeats){0};
+  s->loop->taken = 0;
   if (at->next >= 0) g->review_round = scalars_of(g)->rounds + rounds_of(s, at->next);
   g->poor_restarts = 0, g->fresh = 1;
   TRY(set_up_loop(s, g));

@@ -102,8 +102,8 @@
   {.name = "exchange", .type = WR_OPTION_CHOICE, .offset = AT(exchange), .choices = "auto|peers|nccl|hosts",          \
    .value = "auto",                                                                                                   \
    .help = "of several processes with a GPU each: how GPUs exchange numbers; peers: each writes into the memory of "  \
-           "the others of its machine; nccl: by NCCL, also between machines; hosts: by MPI; auto: peers, else nccl if "    \
-           "it is installed, else hosts"},                                                                            \
+           "the others of its machine; nccl: by NCCL, also between machines; hosts: by MPI; auto: peers, else nccl "  \
+           "if it is installed, else hosts"},                                                                         \
   {.name = "partition", .type = WR_OPTION_TEXT, .offset = AT(partition), .argument = "metis|FILE",                   \
    .help = "of several processes: which rows each has; metis: parts of equal work with few entries between them; a "  \
            "file: the number of a process, from 0 on, for each row; default: stretches of consecutive rows of equal " \

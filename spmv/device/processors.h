@@ -6,9 +6,9 @@
  * no more than wr_processor_quota, rounded up, nor than wr_default_threads_try has found to start soon. */
 int wr_default_threads(void);
 
-/* Tries, once a process, how long a parallel loop of wr_default_threads() takes to start. Where another process keeps one of
- * the processors busy, each loop of as many threads as processors waits for it: 8 ms with 64 threads on a virtual machine of 64
- * processors, 0.1 ms with 32 (2026-11-27). More than 8 threads become fewer by a quarter until a loop starts within 0.2 ms, the
+/* Tries, once a process, how long a parallel loop of wr_default_threads() takes to start: each loop waits for its last thread,
+ * and with as many threads as processors that may be long, 8 ms with 64 on a virtual machine of 64 processors, 0.1 ms with 32
+ * (2026-11-27). More than 8 threads become fewer by a quarter until a loop starts within 0.2 ms, the
  * median of nine. Nothing is done if OMP_NUM_THREADS is set. Returns 1 if the number is lower now. */
 int wr_default_threads_try(void);
 

@@ -5,7 +5,7 @@ BUILD is a folder that holds pagerank and bicgstab. An iteration is the time of 
 over their number, so that start, restarts and checks by the host are not in it (result/repeated_s in docs/json.md); where the
 host asked for all, that of the whole solve. --rounds does all again, in another order. --large adds systems that take more than
 40 GB on one card. --exchange is given to the programs. --limit ends the whole after so many seconds; what was measured by then
-is printed. --cpu takes processes on the CPU in place of cards, and small matrices, which tests this script. --json keeps the
+is printed. --cpu takes processes on the CPU in place of cards, and small matrices, to try this script. --json keeps the
 reports, a line each. Standard library alone.
 A table with a line for each case is printed: microseconds an iteration, times as fast as the fewest cards that ran it,
 efficiency, elements of x from other parts, and what share of the solve the cards were all at work.
