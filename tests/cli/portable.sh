@@ -25,7 +25,8 @@ for source in $hot; do
   call 0 $CC -std=c11 -O2 $march -fno-math-errno -ffp-contract=off -fopenmp -I. -c "$source" -o "$work/$(basename "$source" .c).o"
 done
 # shellcheck disable=SC2046
-call 0 $CC -fopenmp -o "$work/spmv" "$work"/*.o "$BUILD/obj/solvers/program/spmv_main.c.o" "$BUILD/libwindrow.a" \
+call 0 $CC -fopenmp -o "$work/spmv" "$work"/*.o "$BUILD/obj/solvers/program/spmv_main.c.o" \
+  "$BUILD/obj/solvers/program/comm_launch.c.o" "$BUILD/libwindrow.a" \
   $([ -z "$(found ZLIB)" ] || echo -lz) $([ -z "$(found ZSTD)" ] || echo -lzstd) $([ -z "$(found XZ)" ] || echo -llzma) \
   $(found KLU) -lpthread -lm
 for columns in 1 3; do
