@@ -277,7 +277,8 @@ static wr_status step(wr_pagerank *p, double damping, int relaxes, int now, int 
                           .reduce = {{WR_L1DIFF_UNSCALED, NULL, &p->x[now], WR_PAGERANK_SCALAR(p, change)},
                                      {WR_SUM_UNSCALED, NULL, NULL, WR_PAGERANK_SCALAR(p, dangling)}},
                           .then = then};
-  wr_apply apply = {.alpha = damping, .x = &p->x[now], .y = &p->x[next], .epilogue = &epilogue};
+  wr_apply apply = {.alpha = damping, .x = &p->x[now], .y = &p->x[next], .epilogue = &epilogue,
+                    .feeds_next = follows};
   if (relaxes) epilogue.relax_from = &p->x[after(next)], epilogue.relaxation = WR_PAGERANK_SCALAR(p, relaxation);
   if (follows) apply.y_next = &p->x[after(next)];
   return wr_plan_apply(p->plan, &apply);

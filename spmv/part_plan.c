@@ -28,7 +28,9 @@ struct wr_part_plan {
   int64_t width;       /* the most vectors side by side for which the following have room      */
   wr_vec all;          /* [ncols * width] x and its halo, for the other pieces; not allocated: there is no halo */
   double *sent, *received; /* where hosts exchange, on a device: x and its halo on the host; else NULL */
+  wr_peers *peers;     /* NULL: hosts exchange                                                 */
   wr_peer_halo *peer;  /* where devices exchange: then there is one piece; else NULL           */
+  int room;            /* then: of a vector behind which the halo has room                     */
 };
 
 /* *first, *end := the longest run of rows without an element of the halo. */
@@ -117,6 +119,7 @@ static wr_status prepare(wr_part_plan *p, const wr_backend *backend, const void 
   wr_env *env = p->env;
   const wr_halo *halo = p->A->halo;
   PASS(wr_part_ops_connect(env, &peers));
+  p->peers = peers;
   if (peers) p->alone.need_columns = 0;
   p->width = p->alone.need_columns > 0 ? WR_MAX_COLUMNS : 1;
   wr_status status = peers ? add_piece(p, 0, p->A->nrows, 0) : cut(p);
@@ -127,7 +130,7 @@ static wr_status prepare(wr_part_plan *p, const wr_backend *backend, const void 
   PASS(wr_comm_agree(env->comm, status));
   PASS(wr_comm_max(env->comm, &info->apply_bytes, 1));
   if (peers) PASS(wr_peer_halo_open(peers, env, halo, &p->peer));
-  if (peers) wr_part_ops_make_room(env, p->A->nrows, halo->count);
+  if (peers) PASS(wr_part_ops_make_room(env, p->A->nrows, halo->count, &p->room));
   info->exchange = env->place == WR_HOST ? WR_EXCHANGE_AUTO : wr_peers_exchange(peers);
   if (p->all.id) info->extra_bytes += p->all.n * wr_type_bytes(env->type);
   return WR_OK;
@@ -237,24 +240,36 @@ static wr_status apply_by_hosts(wr_part_plan *p, product *m) {
 
 /* ---- by devices ---- */
 
+static int has_room(const wr_part_plan *p, const wr_vec *v) { return v->room >= p->room; }
+
+/* 1, in all parts: y gets its halo before it becomes x. */
+static int comes_early(const wr_part_plan *p, const wr_apply *request) {
+  return request->feeds_next && request->epilogue && wr_peers_exchange(p->peers) == WR_EXCHANGE_PEERS &&
+         has_room(p, request->x) && has_room(p, request->y);
+}
+
 /* The sums of the multiply are those of this part, and the step runs once those of all are known. The halo goes behind x,
  * unless x was allocated without room for it. */
 static wr_status apply_by_devices(wr_part_plan *p, const wr_apply *request) {
   wr_env *env = p->env;
   wr_epilogue epilogue;
   wr_apply mine = *request;
-  int64_t count = p->A->halo->count;
-  wr_vec wide = count == 0 || wr_part_ops_room(env, request->x) >= count ? *request->x : p->all;
+  wr_vec wide = p->A->halo->count == 0 || has_room(p, request->x) ? *request->x : p->all;
+  int early = comes_early(p, request);
   wide.n = p->A->ncols;
   if (request->epilogue) {
     epilogue = *request->epilogue;
     epilogue.then = (wr_then){0}, mine.epilogue = &epilogue;
+    if (early) epilogue.outbox = wr_peer_halo_outbox(p->peer);
   }
   mine.x = &wide, mine.y_next = NULL;
-  PASS(wr_peer_halo_exchange(p->peer, env, request->x, &wide));
+  PASS(wr_peer_halo_exchange(p->peer, env, request->x, &wide, early));
+  p->alone.sent = 0;
   PASS(wr_plan_apply(p->pieces[0].plan, &mine));
   if (request->epilogue == NULL) return WR_OK;
-  return wr_part_ops_sum(env, epilogue.reduce, WR_MAX_REDUCTIONS, &request->epilogue->then);
+  const wr_then *then = &request->epilogue->then;
+  return early ? wr_peer_halo_sum(p->peer, env, epilogue.reduce, WR_MAX_REDUCTIONS, then, p->alone.sent, request->y)
+               : wr_part_ops_sum(env, epilogue.reduce, WR_MAX_REDUCTIONS, then);
 }
 
 wr_status wr_part_plan_apply(wr_part_plan *p, const wr_apply *request) {

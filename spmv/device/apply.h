@@ -26,6 +26,8 @@ typedef struct wr_epilogue {
   wr_vec *scaled;
   wr_reduction reduce[WR_MAX_REDUCTIONS]; /* `of` is NULL: y */
   wr_then then; /* run by the backend, which then sets env->then_done, else by spmv.c */
+  const struct wr_outbox *outbox; /* OPTIONAL, set by part_plan.c: a kernel may send elements of y to other cards while it */
+                /* computes them (kernel/outbox.cuh); a backend that has done so sets env->sent                       */
 } wr_epilogue;
 
 /* y = alpha*A*x + beta*y, then the epilogue. */
@@ -38,6 +40,9 @@ typedef struct wr_apply {
                                 /* Undefined after this apply: the backend may set elements to 0 now (dual-buffer     */
                                 /* output, MERBIT section 3), so that a loop needs no pass that clears y              */
   const wr_epilogue *epilogue;  /* or NULL                                                                            */
+  int feeds_next;               /* 1: y will be x of the next apply of this plan, and is not written until then, so   */
+                                /* cards may exchange it meanwhile. In a recorded loop that holds from the last apply */
+                                /* to the first one                                                                   */
 } wr_apply;
 
 enum { WR_MAX_COLUMNS = 8 }; /* of one wr_apply_many: 64 bytes of f64, the most that a thread holds sums for */

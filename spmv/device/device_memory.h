@@ -30,9 +30,6 @@ void wr_device_free_shared(int device, void *block);
 /* Blocks of this process that were allocated and not freed yet. */
 int64_t wr_device_blocks(void);
 
-/* Bytes of a block of env's, as many as were asked for or more; 0: `block` is the begin of none. */
-int64_t wr_device_block_bytes(const wr_env *env, const void *block);
-
 /* Size in bytes of a block of count elements, padding included. */
 int64_t wr_device_bytes(int64_t count, size_t size);
 

@@ -41,6 +41,7 @@ typedef struct wr_env {
   /* -- set by operations and backends */
   int then_done;     /* 1: the last operation has run its step, so wr_then_run must not                 */
   int many_done;     /* 1: the backend has done what the last wr_apply_many asks for behind the multiply */
+  int sent;          /* 1: the backend has sent y by the outbox of the last apply's epilogue            */
   struct wr_resident *resident; /* the resident loop that is being recorded                            */
   /* -- set by wr_env_open */
   const wr_vecops *ops;

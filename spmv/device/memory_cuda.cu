@@ -91,12 +91,6 @@ static int find_block(const wr_cuda_state *state, const void *block) {
   return k;
 }
 
-extern "C" int64_t wr_device_block_bytes(const wr_env *env, const void *block) {
-  const wr_cuda_state *state = (const wr_cuda_state *)env->state;
-  int k = find_block(state, block);
-  return k < state->nblocks && state->blocks[k].freed == 0 ? state->blocks[k].bytes : 0;
-}
-
 /* With testing->poison no block is kept, so that memory checkers find reads of freed blocks and beyond a block's end. */
 void wr_device_free(wr_env *env, void *block) {
   wr_cuda_state *state = state_of(env);

@@ -37,8 +37,6 @@ void wr_device_free(wr_env *env, void *block) {} /* nothing was allocated */
 
 int64_t wr_device_blocks(void) { return 0; }
 
-int64_t wr_device_block_bytes(const wr_env *env, const void *block) { return 0; }
-
 wr_status wr_device_upload(wr_env *env, void *to, const void *from, int64_t count, wr_conversion how) { return fail(); }
 
 wr_status wr_device_download(wr_env *env, void *to, const void *from, int64_t count, wr_conversion how) {
@@ -128,10 +126,24 @@ wr_status wr_peers_loop_open(wr_peers *peers, wr_env *env, const wr_vecops *of_p
                              const struct wr_loop_request *request, struct wr_loop **loop) {
   return fail();
 }
+wr_status wr_peers_loop_close(wr_peers *peers, wr_env *env, const wr_vecops *of_place, struct wr_loop *loop) {
+  return fail();
+}
+wr_status wr_peers_loop_run(wr_peers *peers, wr_env *env, const wr_vecops *of_place, struct wr_loop *loop) {
+  return fail();
+}
+void wr_peers_loop_free(wr_peers *peers, wr_env *env, const wr_vecops *of_place, struct wr_loop *loop) {}
 wr_exchange wr_peers_exchange(const wr_peers *peers) { return WR_EXCHANGE_HOSTS; }
 wr_status wr_peers_await(wr_peers *peers, wr_env *env) { return fail(); }
 wr_status wr_peers_check(wr_peers *peers) { return fail(); }
 wr_status wr_peers_count_waiting(wr_peers *peers, wr_env *env) { return fail(); }
 wr_status wr_peer_halo_open(wr_peers *peers, wr_env *env, const wr_halo *halo, wr_peer_halo **h) { return fail(); }
 void wr_peer_halo_close(wr_peer_halo *h) {}
-wr_status wr_peer_halo_exchange(wr_peer_halo *h, wr_env *env, const wr_vec *x, wr_vec *wide) { return fail(); }
+wr_status wr_peer_halo_exchange(wr_peer_halo *h, wr_env *env, const wr_vec *x, wr_vec *wide, int ahead) {
+  return fail();
+}
+const struct wr_outbox *wr_peer_halo_outbox(const wr_peer_halo *h) { return NULL; }
+wr_status wr_peer_halo_sum(wr_peer_halo *h, wr_env *env, const wr_reduction *reduce, int most, const wr_then *then,
+                           int sent, const wr_vec *y) {
+  return fail();
+}

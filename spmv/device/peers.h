@@ -43,6 +43,11 @@ wr_status wr_peers_sum(wr_peers *peers, wr_env *env, const wr_reduction *reduce,
 wr_status wr_peers_loop_open(wr_peers *peers, wr_env *env, const wr_vecops *of_place,
                              const struct wr_loop_request *request, struct wr_loop **loop);
 
+/* The members of the place's table behind loop_open, for such loops. */
+wr_status wr_peers_loop_close(wr_peers *peers, wr_env *env, const wr_vecops *of_place, struct wr_loop *loop);
+wr_status wr_peers_loop_run(wr_peers *peers, wr_env *env, const wr_vecops *of_place, struct wr_loop *loop);
+void wr_peers_loop_free(wr_peers *peers, wr_env *env, const wr_vecops *of_place, struct wr_loop *loop);
+
 /* Before a wait for the device: if NCCL exchanges, waits for at most comm->patience seconds. WR_EDEVICE. Not collective. */
 wr_status wr_peers_await(wr_peers *peers, wr_env *env);
 
@@ -57,8 +62,18 @@ typedef struct wr_peer_halo wr_peer_halo;
 wr_status wr_peer_halo_open(wr_peers *peers, wr_env *env, const wr_halo *halo, wr_peer_halo **h);
 void wr_peer_halo_close(wr_peer_halo *h); /* not collective; NULL is fine */
 
-/* wide[own + count] := x[own] and behind it the halo; wide may be x, with room behind it. Asynchronous. */
-wr_status wr_peer_halo_exchange(wr_peer_halo *h, wr_env *env, const wr_vec *x, wr_vec *wide);
+/* wide[own + count] := x[own] and behind it the halo; wide may be x, with room behind it. Asynchronous. ahead: 1: what
+ * the multiply behind it gives is exchanged by wr_peer_halo_sum. */
+wr_status wr_peer_halo_exchange(wr_peer_halo *h, wr_env *env, const wr_vec *x, wr_vec *wide, int ahead);
+
+/* Behind a multiply whose y will be x of the next one: as wr_peers_sum without `when`; besides, the halo of y comes behind y,
+ * where there is room. The next exchange of y has then nothing to do, unless y is written before it. sent: 1: the multiply has
+ * sent the elements that others need, by the outbox. Collective, but for `sent`. Asynchronous. */
+wr_status wr_peer_halo_sum(wr_peer_halo *h, wr_env *env, const wr_reduction *reduce, int most, const wr_then *then,
+                           int sent, const wr_vec *y);
+
+/* For the epilogue of that multiply (wr_epilogue). NULL: it does not pay to send from its kernels. Not collective. */
+const struct wr_outbox *wr_peer_halo_outbox(const wr_peer_halo *h);
 
 WR_C_END
 #endif

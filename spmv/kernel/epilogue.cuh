@@ -12,6 +12,7 @@
 
 #include "spmv/device/apply.h"
 #include "spmv/kernel/async_copy.cuh"
+#include "spmv/kernel/outbox.cuh"
 #include "spmv/kernel/sums.cuh"
 
 /* 1 / number, rounded correctly, without the branches of a division: an approximation, then Newton steps with fused
@@ -72,7 +73,8 @@ enum wr_finish_mask {
   WR_HOLDS_CHANGE_AND_UNSCALED = 8, /* two sums: WR_L1DIFF_UNSCALED from a vector, then WR_SUM_UNSCALED  */
   WR_HOLDS_RELAXATION = 16,
   WR_HOLDS_DIRECTION = 32,          /* that is added to the shift (adds_dir)                             */
-  WR_HOLDS_ANY = 64                 /* not known when compiling; other bits are ignored                  */
+  WR_HOLDS_ANY = 64,                /* not known when compiling; lower bits are ignored                  */
+  WR_HOLDS_OUTBOX = 128             /* elements of y go to other cards: of lane_csr alone               */
 };
 
 /* An epilogue as a kernel parameter. All members NULL or 0: nothing but y is stored. */
@@ -89,6 +91,7 @@ struct wr_finish {
   const T *relax_from; /* [n], NULL: none                                                 */
   T *scaled;           /* [n], NULL: none                                                 */
   const T *z[WR_MAX_REDUCTIONS]; /* [n] each, NULL if the kind needs none or uses scale   */
+  const wr_outbox *outbox; /* NULL: none. A kernel that sends is compiled for WR_HOLDS_OUTBOX */
   wr_sums sums;
 };
 
@@ -256,14 +259,15 @@ __device__ inline void wr_finish_load(const F &f, int64_t i, wr_finish_rows<T, 1
   if (!(F::HOLDS & WR_HOLDS_ANY)) row.divisor[0] = is_compact ? wr_divisor(f.divisors, f.divisor_bytes, i) : 0;
 }
 
-/* Computes and stores all results of row i from `row`. */
+/* Computes and stores all results of row i from `row`. Returns y[i]. */
 template <class F, typename T, int MOST>
-__device__ inline void wr_finish_store(const F &f, const wr_finish_scalars &scalars, int64_t i,
-                                       const wr_finish_rows<T, 1> &row, T *y, double (&sum)[MOST]) {
+__device__ inline T wr_finish_store(const F &f, const wr_finish_scalars &scalars, int64_t i,
+                                    const wr_finish_rows<T, 1> &row, T *y, double (&sum)[MOST]) {
   T stored[1], scaled[1];
   wr_finish_values(f, scalars, row, stored, scaled, sum);
   y[i] = stored[0];
   if (f.scaled) f.scaled[i] = scaled[0];
+  return stored[0];
 }
 
 /* Loads, computes and stores all of row i, from its sum in f64. */
@@ -302,6 +306,7 @@ inline wr_finish<T> wr_finish_make(wr_env *env, const wr_epilogue *e) {
     if (at >= 0 && wr_reduction_reads_z(kind) && kind != WR_SUM_UNSCALED) f.z[at] = (const T *)e->reduce[r].z->data;
   }
   wr_sums_then(&f.sums, env, e->then, WR_AFTER_PRODUCT);
+  f.outbox = e->outbox;
   return f;
 }
 

@@ -31,7 +31,7 @@ typedef struct wr_halo {
   int64_t *global;        /* [count] their numbers in the whole, ascending                                        */
   int64_t *from;          /* [size + 1] those of part r are elements [from[r], from[r + 1]) of the halo           */
   int64_t *to;            /* [size + 1] what part r gets is send[to[r]..to[r + 1])                                */
-  int32_t *send;          /* [to[size]] own rows; NULL where everything travels                                   */
+  int32_t *send;          /* [to[size]] own rows, ascending for each part; NULL where everything travels          */
   int whole;              /* 1: each part sends all of its elements to all others                                 */
   wr_parcel *parcels;     /* [2 * size]                                                                           */
   char *packed;           /* [room * to[size]]; NULL where everything travels                                     */

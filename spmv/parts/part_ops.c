@@ -6,7 +6,6 @@
 #include "config/memory.h"
 #include "spmv/device/apply.h"
 #include "spmv/device/columns.h"
-#include "spmv/device/device_memory.h"
 #include "spmv/device/fused_many.h"
 #include "spmv/device/peers.h"
 
@@ -16,7 +15,8 @@ typedef struct part_ops {
   const wr_vecops *of_place;
   int asked;       /* 1: whether devices can exchange is known */
   wr_peers *peers; /* NULL: the host exchanges                 */
-  int64_t n, room; /* vectors of n elements get so much room   */
+  int64_t n, room; /* vectors of n elements get so much room ... */
+  int made;        /* ... and this number                      */
 } part_ops;
 
 static part_ops *own_of(const wr_env *env) { return (part_ops *)(uintptr_t)env->ops; }
@@ -92,7 +92,7 @@ static wr_status recast(wr_env *env, const wr_recast *r) {
 static wr_status alloc(wr_env *env, int64_t n, wr_type type, const char *what, wr_vec *v) {
   const part_ops *own = own_of(env);
   PASS(inner(env)->alloc(env, n == own->n ? n + own->room : n, type, what, v));
-  v->n = n;
+  v->n = n, v->room = n == own->n ? own->made : 0;
   return WR_OK;
 }
 
@@ -118,6 +118,18 @@ static wr_status loop_poll(wr_env *env, struct wr_loop *loop, const wr_vec *bank
 
 static wr_status loop_open(wr_env *env, const struct wr_loop_request *request, struct wr_loop **loop) {
   return wr_peers_loop_open(own_of(env)->peers, env, inner(env), request, loop);
+}
+
+static wr_status loop_close(wr_env *env, struct wr_loop *loop) {
+  return wr_peers_loop_close(own_of(env)->peers, env, inner(env), loop);
+}
+
+static wr_status loop_run(wr_env *env, struct wr_loop *loop) {
+  return wr_peers_loop_run(own_of(env)->peers, env, inner(env), loop);
+}
+
+static void loop_free(wr_env *env, struct wr_loop *loop) {
+  if (loop) wr_peers_loop_free(own_of(env)->peers, env, inner(env), loop);
 }
 
 /* By the host: the masses and changes of all columns at once. */
@@ -187,10 +199,10 @@ wr_status wr_part_ops_connect(wr_env *env, wr_peers **peers) {
   if (own->peers == NULL) return WR_OK;
   own->ops.download = download, own->ops.wait = wait, own->ops.alloc = alloc;
   if (own->of_place->loop_open == NULL || wr_peers_exchange(own->peers) == WR_EXCHANGE_NCCL) return WR_OK;
-  own->ops.loop_open = loop_open, own->ops.loop_poll = loop_poll;
+  own->ops.loop_open = loop_open, own->ops.loop_close = loop_close, own->ops.loop_run = loop_run;
+  own->ops.loop_poll = loop_poll, own->ops.loop_free = loop_free;
   own->ops.loop_decide = own->of_place->loop_decide, own->ops.loop_part = own->of_place->loop_part;
-  own->ops.loop_close = own->of_place->loop_close, own->ops.loop_run = own->of_place->loop_run;
-  own->ops.loop_stop = own->of_place->loop_stop, own->ops.loop_free = own->of_place->loop_free;
+  own->ops.loop_stop = own->of_place->loop_stop;
   return WR_OK;
 }
 
@@ -204,12 +216,12 @@ wr_status wr_part_ops_sum(wr_env *env, const wr_reduction *reduce, int most, con
   return complete(env, reduce, most);
 }
 
-void wr_part_ops_make_room(wr_env *env, int64_t n, int64_t room) {
+wr_status wr_part_ops_make_room(wr_env *env, int64_t n, int64_t room, int *least) {
   part_ops *own = own_of(env);
-  if (own->n == n && own->room >= room) return;
-  own->n = n, own->room = room;
-}
-
-int64_t wr_part_ops_room(const wr_env *env, const wr_vec *v) {
-  return wr_device_block_bytes(env, v->data) / wr_type_bytes(v->type) - v->n;
+  int64_t grows = own->n != n || own->room < room;
+  PASS(wr_comm_max_counts(env->comm, &grows, 1));
+  if (own->n != n || own->room < room) own->room = room;
+  if (grows) own->made++;
+  own->n = n, *least = own->made;
+  return WR_OK;
 }

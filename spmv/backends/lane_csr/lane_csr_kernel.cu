@@ -94,19 +94,74 @@ static __device__ inline void lane_load_row(const F &finish, uint32_t first, int
 }
 
 /* y and the epilogue for the rows first + r, skip <= r < count, with their sums of products. row: of lane_load_row for the
- * lane's first row. */
+ * lane's first row. With an outbox elements of y take the place of the sums. */
 template <class F, typename T>
 static __device__ inline void lane_finish(const lane_args<T> &a, const F &finish, const wr_finish_scalars &scalars,
-                                          uint32_t first, int skip, int count, const double *sums,
-                                          wr_finish_rows<T, 1> &row, double (&reduced)[WR_MAX_REDUCTIONS]) {
+                                          uint32_t first, int skip, int count, double *sums, wr_finish_rows<T, 1> &row,
+                                          double (&reduced)[WR_MAX_REDUCTIONS]) {
   constexpr bool HAS_BETA = F::HOLDS == WR_HOLDS_NOTHING || F::HOLDS == WR_HOLDS_ANY;
   const double beta = HAS_BETA ? a.beta : 0;
   for (int r = (int)threadIdx.x % WR_WARP; r < count; r += WR_WARP) {
     uint32_t i = first + (uint32_t)r;
     row.value[0] = wr_finish_beta(a.alpha, beta, a.y, i, sums[r]);
-    if (r >= skip) wr_finish_store(finish, scalars, i, row, a.y, reduced);
+    if (r >= skip) {
+      T y = wr_finish_store(finish, scalars, i, row, a.y, reduced);
+      if (F::HOLDS & WR_HOLDS_OUTBOX) sums[r] = (double)y;
+    }
     lane_load_row(finish, first, r + WR_WARP, count, row);
   }
+}
+
+/* ---- Sending ----
+ * Rows are sent to other cards behind their chunk, when no register holds products any more. What is needed for that waits in
+ * shared memory: registers are scarce, and a load from L2 for every chunk took 13 us of 100 on a road graph (H100, 2026-11-27). */
+
+enum { STAGED_WORDS = 4 }; /* of a warp, shared out among the parts that are sent to */
+
+typedef struct lane_outbox {
+  wr_outbox box;
+  uint32_t exchange;
+  int each; /* words for each part; 0: none are staged */
+  wr_outbox_word words[LANE_WARPS][STAGED_WORDS];
+} lane_outbox;
+
+/* By all threads of the block, before a __syncthreads. */
+static __device__ inline void lane_open_outbox(lane_outbox &o, const wr_outbox *given) {
+  constexpr int WORDS = (int)sizeof(wr_outbox) / 4;
+  for (int k = (int)threadIdx.x; k < WORDS; k += (int)blockDim.x)
+    ((uint32_t *)&o.box)[k] = ((const uint32_t *)given)[k];
+  if (threadIdx.x == 0) o.exchange = *given->exchange, o.each = STAGED_WORDS / given->parts;
+}
+
+/* Begins to copy the first words of the rows from `first` on. */
+static __device__ inline void lane_stage_words(lane_outbox &o, uint32_t first, int64_t nrows) {
+  const int lane = (int)threadIdx.x % WR_WARP, each = o.each;
+  if (lane >= each * o.box.parts) return;
+  const int64_t word = first / 32 + (uint32_t)(lane % each);
+  wr_copy_element_if(word <= nrows / 32, (uint64_t *)&o.words[threadIdx.x / WR_WARP][lane],
+                     (const uint64_t *)(o.box.part[lane / each].words + word));
+}
+
+/* Sends the rows first + r, skip <= r < count, whose elements of y are in `sums` if these are all. */
+template <int WINDOW, typename T>
+static __device__ inline void lane_send(const lane_args<T> &a, const lane_outbox &o, uint32_t first, int skip,
+                                        int count, const double *sums) {
+  const int each = o.each;
+  wr_copy_elements_wait();
+  __syncwarp();
+#pragma unroll 1
+  for (int r = (int)threadIdx.x % WR_WARP; r < count; r += WR_WARP) {
+    const uint32_t i = first + (uint32_t)r;
+    const int word = (int)(i / 32 - first / 32);
+    if (r < skip) continue;
+    const T y = count <= WINDOW ? (T)sums[r] : a.y[i];
+#pragma unroll 1
+    for (int part = 0; part < o.box.parts; part++)
+      wr_outbox_send(o.box, part,
+                     word < each ? o.words[threadIdx.x / WR_WARP][part * each + word] : o.box.part[part].words[i / 32],
+                     o.exchange, i, y);
+  }
+  __syncwarp();
 }
 
 /* ---- Alone ----
@@ -156,6 +211,12 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
     for (int64_t h = threadIdx.x; h < c.hubs; h += LANE_THREADS) hubs[h] = from[h];
     __syncthreads();
   }
+  constexpr bool SENDS = MASK & WR_HOLDS_OUTBOX;
+  WR_SHARED(lane_outbox, outbox, 1); /* not there without use */
+  if (SENDS) {
+    lane_open_outbox(outbox[0], given.outbox);
+    __syncthreads();
+  }
   const auto finish = wr_finish_known<MASK>(given);
   wr_finish_scalars scalars = wr_finish_begin(finish);
   double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
@@ -173,6 +234,7 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
     int rows = (int)((after & ~WR_LANE_OPEN) - first), own = (int)(end >> 16);
     const int now = min(rows, WINDOW);
     if (MASK != WR_HOLDS_NOTHING && MASK != WR_HOLDS_ANY) lane_prefetch<T>(finish, first, now);
+    if (SENDS && rows > 0) lane_stage_words(outbox[0], first, c.nrows);
 #pragma unroll
     for (int j = 0; j < EACH; j++) product[j] = VALUED ? v[j] * product[j] : product[j];
     bool ends = end & 0xffff, has_head = rows > 0 && (begin & WR_LANE_OPEN);
@@ -210,6 +272,7 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
       lane_finish(a, finish, scalars, first + from, 0, count, sums, row, reduced);
       __syncwarp();
     }
+    if (SENDS && rows > 0) lane_send<WINDOW>(a, outbox[0], first, has_head, rows, sums);
     if (ALONE && has_head) {
       double earlier = lane_receive(a.p, w);
       if (lane == 0)
@@ -245,7 +308,7 @@ static __device__ inline lane_shared lane_find_shared(const wr_lane_csr &c, int6
 }
 
 /* Completes the rows that several chunks share, a thread for each: that of the chunk in which the row ends. */
-template <typename T>
+template <typename T, bool SENDS>
 __global__ void __launch_bounds__(LAST_THREADS, LAST_BLOCKS)
     lane_csr_last(WR_KERNEL_PARAMETER lane_args<T> a, WR_KERNEL_PARAMETER wr_finish<T> finish) {
   wr_let_next_begin();
@@ -268,10 +331,15 @@ __global__ void __launch_bounds__(LAST_THREADS, LAST_BLOCKS)
     double sum = wr_parts_sum(a.p.tail, 1, s.from, is_row ? w - 1 : s.from);
     if (!is_row) continue;
     row.value[0] = wr_finish_sum(a.alpha, a.beta, old, sum + last + head);
-    wr_finish_store(finish, scalars, s.i, row, a.y, reduced);
+    T y = wr_finish_store(finish, scalars, s.i, row, a.y, reduced);
+    if (SENDS) wr_outbox_put(*finish.outbox, s.i, y);
   }
   wr_sums_finish_by_warps<WR_AFTER_PRODUCT, LAST_THREADS>(finish.sums, reduced);
 }
+
+/* Masks of kernels that send y to other cards, of matrices without values. */
+constexpr wr_finish_mask SENT_STEP = (wr_finish_mask)(WR_HOLDS_SCALED_STEP | WR_HOLDS_OUTBOX),
+                         SENT_RELAXED_STEP = (wr_finish_mask)(WR_HOLDS_RELAXED_STEP | WR_HOLDS_OUTBOX);
 
 /* Calls use(kernel) with the instance for a plan and an epilogue. */
 template <typename T, bool VALUED, lane_columns COLUMNS, class Use>
@@ -284,6 +352,8 @@ static wr_status lane_with_mask(wr_finish_mask mask, bool alone, Use use) {
   } else {
     if (mask == WR_HOLDS_SCALED_STEP) return use(lane_csr<T, VALUED, COLUMNS, WR_HOLDS_SCALED_STEP, false>);
     if (mask == WR_HOLDS_RELAXED_STEP) return use(lane_csr<T, VALUED, COLUMNS, WR_HOLDS_RELAXED_STEP, false>);
+    if (mask == SENT_STEP) return use(lane_csr<T, VALUED, COLUMNS, SENT_STEP, false>);
+    if (mask == SENT_RELAXED_STEP) return use(lane_csr<T, VALUED, COLUMNS, SENT_RELAXED_STEP, false>);
     if constexpr (sizeof(T) == 4) {
       if (mask == WR_HOLDS_DIRECTED_STEP) return use(lane_csr<T, VALUED, COLUMNS, WR_HOLDS_DIRECTED_STEP, false>);
       if (mask == WR_HOLDS_DIRECTED_RELAXED_STEP)
@@ -323,6 +393,8 @@ static wr_status launch(wr_env *env, const wr_lane_plan *p, const wr_apply *requ
   wr_finish_mask mask = wr_finish_mask_of(finish);
   if (request->beta != 0 && mask != WR_HOLDS_NOTHING) mask = WR_HOLDS_ANY;
   const bool alone = p->carry && mask == WR_HOLDS_NOTHING;
+  env->sent = finish.outbox && !c.valued && (mask == WR_HOLDS_SCALED_STEP || mask == WR_HOLDS_RELAXED_STEP);
+  if (env->sent) mask = (wr_finish_mask)(mask | WR_HOLDS_OUTBOX);
   const int warps = lane_warps_of(env, c);
   const unsigned grid = wr_cuda_grid(env, (c.chunks + warps - 1) / warps, 1);
   PASS(lane_with<T>(c, mask, alone, [&](auto kernel) {
@@ -331,11 +403,13 @@ static wr_status launch(wr_env *env, const wr_lane_plan *p, const wr_apply *requ
   }));
   if (alone) return WR_OK;
   finish.sums.before = grid;
-  return WR_LAUNCH_EARLY(env, (lane_csr_last<T>), last_grid(env, c.chunks), LAST_THREADS, 0, a, finish);
+  const unsigned last = last_grid(env, c.chunks);
+  if (env->sent) return WR_LAUNCH_EARLY(env, (lane_csr_last<T, true>), last, LAST_THREADS, 0, a, finish);
+  return WR_LAUNCH_EARLY(env, (lane_csr_last<T, false>), last, LAST_THREADS, 0, a, finish);
 }
 
 extern "C" int64_t wr_lane_hub_bytes(const wr_env *env) {
-  constexpr int OTHER = LANE_WARPS * lane_window<HUBS> * (int)sizeof(double) + 2048; /* sums, and those of a block */
+  constexpr int OTHER = LANE_WARPS * lane_window<HUBS> * (int)sizeof(double) + 3072; /* sums, those of a block, an outbox */
   int most = 0;
   if (cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, env->device) != cudaSuccess) most = 0;
   return std::max(0, std::min((int)WR_LANE_HUB_BYTES, most - OTHER));
