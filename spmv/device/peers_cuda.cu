@@ -385,12 +385,16 @@ __global__ void __launch_bounds__(HALO_THREADS, HALO_BLOCKS)
     bool has = read_element(w, y, at);
     send_elements(w, y, has, step, exchange, at);
   }
+  const bool are_sent = w.count == 0;
+  if (adds && are_sent && !is_records && t >= SUM_THREADS) raise_flag(p, t - SUM_THREADS, exchange);
   __syncthreads();
   if (t == HALO_THREADS - 1) {
     count_exchange(p, exchange);
-    if (!is_records && w.count > 0) __threadfence_system();
-    if (!is_records && is_last(&p.now->sent))
-      for (int r = 0; r < p.size; r++) raise_flag(p, r, exchange);
+    if (!is_records && !are_sent) {
+      __threadfence_system();
+      if (is_last(&p.now->sent))
+        for (int r = 0; r < p.size; r++) raise_flag(p, r, exchange);
+    }
   }
   if (adds) sum_by_block(p, sums, then, exchange);
   if (adds && !is_alone) return;

@@ -30,25 +30,22 @@ typedef struct wr_outbox {
 static __device__ inline uint64_t wr_bits_of(double value) { return (uint64_t)__double_as_longlong(value); }
 static __device__ inline uint64_t wr_bits_of(float value) { return (uint64_t)__float_as_uint(value); }
 
-/* Sends element i of a vector to part r, if that needs it. word: of the element. exchange: the number of the next one. */
-template <typename T>
-__device__ inline void wr_outbox_send(const wr_outbox &box, int r, wr_outbox_word word, uint32_t exchange, int64_t i,
-                                      T value) {
-  const unsigned bit = (unsigned)(i % 32);
-  if (!(word.needed >> bit & 1)) return;
-  const int64_t place = (int64_t)word.before + __popc(word.needed & ((1u << bit) - 1));
-  void *to = box.part[r].to[exchange % 2];
-  if (box.uses_records)
-    wr_record_post<true>((wr_record *)to + place, wr_bits_of(value), exchange + 1);
-  else
-    ((T *)to)[place] = value;
-}
-
 /* Sends element i to all parts that need it. */
 template <typename T>
 __device__ inline void wr_outbox_put(const wr_outbox &box, int64_t i, T value) {
+  const unsigned bit = (unsigned)(i % 32);
 #pragma unroll 1
-  for (int r = 0; r < box.parts; r++) wr_outbox_send(box, r, box.part[r].words[i / 32], *box.exchange, i, value);
+  for (int r = 0; r < box.parts; r++) {
+    const wr_outbox_word word = box.part[r].words[i / 32];
+    if (!(word.needed >> bit & 1)) continue;
+    const int64_t place = (int64_t)word.before + __popc(word.needed & ((1u << bit) - 1));
+    const uint32_t exchange = *box.exchange;
+    void *to = box.part[r].to[exchange % 2];
+    if (box.uses_records)
+      wr_record_post<true>((wr_record *)to + place, wr_bits_of(value), exchange + 1);
+    else
+      ((T *)to)[place] = value;
+  }
 }
 
 #endif

@@ -112,54 +112,15 @@ static __device__ inline void lane_finish(const lane_args<T> &a, const F &finish
   }
 }
 
-/* ---- Sending ----
- * Rows are sent to other cards behind their chunk, when no register holds products any more. What is needed for that waits in
- * shared memory: registers are scarce, and a load from L2 for every chunk took 13 us of 100 on a road graph (H100, 2026-11-27). */
-
-enum { STAGED_WORDS = 4 }; /* of a warp, shared out among the parts that are sent to */
-
-typedef struct lane_outbox {
-  wr_outbox box;
-  uint32_t exchange;
-  int each; /* words for each part; 0: none are staged */
-  wr_outbox_word words[LANE_WARPS][STAGED_WORDS];
-} lane_outbox;
-
-/* By all threads of the block, before a __syncthreads. */
-static __device__ inline void lane_open_outbox(lane_outbox &o, const wr_outbox *given) {
-  constexpr int WORDS = (int)sizeof(wr_outbox) / 4;
-  for (int k = (int)threadIdx.x; k < WORDS; k += (int)blockDim.x)
-    ((uint32_t *)&o.box)[k] = ((const uint32_t *)given)[k];
-  if (threadIdx.x == 0) o.exchange = *given->exchange, o.each = STAGED_WORDS / given->parts;
-}
-
-/* Begins to copy the first words of the rows from `first` on. */
-static __device__ inline void lane_stage_words(lane_outbox &o, uint32_t first, int64_t nrows) {
-  const int lane = (int)threadIdx.x % WR_WARP, each = o.each;
-  if (lane >= each * o.box.parts) return;
-  const int64_t word = first / 32 + (uint32_t)(lane % each);
-  wr_copy_element_if(word <= nrows / 32, (uint64_t *)&o.words[threadIdx.x / WR_WARP][lane],
-                     (const uint64_t *)(o.box.part[lane / each].words + word));
-}
-
-/* Sends the rows first + r, skip <= r < count, whose elements of y are in `sums` if these are all. */
+/* Sends the rows first + r, skip <= r < count, whose elements of y are in `sums` if these are all. Apart from lane_finish, as no
+ * register holds products any more: with them the compiler ran out of registers. */
 template <int WINDOW, typename T>
-static __device__ inline void lane_send(const lane_args<T> &a, const lane_outbox &o, uint32_t first, int skip,
+static __device__ inline void lane_send(const lane_args<T> &a, const wr_outbox &outbox, uint32_t first, int skip,
                                         int count, const double *sums) {
-  const int each = o.each;
-  wr_copy_elements_wait();
-  __syncwarp();
 #pragma unroll 1
   for (int r = (int)threadIdx.x % WR_WARP; r < count; r += WR_WARP) {
     const uint32_t i = first + (uint32_t)r;
-    const int word = (int)(i / 32 - first / 32);
-    if (r < skip) continue;
-    const T y = count <= WINDOW ? (T)sums[r] : a.y[i];
-#pragma unroll 1
-    for (int part = 0; part < o.box.parts; part++)
-      wr_outbox_send(o.box, part,
-                     word < each ? o.words[threadIdx.x / WR_WARP][part * each + word] : o.box.part[part].words[i / 32],
-                     o.exchange, i, y);
+    if (r >= skip) wr_outbox_put(outbox, i, count <= WINDOW ? (T)sums[r] : a.y[i]);
   }
   __syncwarp();
 }
@@ -211,12 +172,6 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
     for (int64_t h = threadIdx.x; h < c.hubs; h += LANE_THREADS) hubs[h] = from[h];
     __syncthreads();
   }
-  constexpr bool SENDS = MASK & WR_HOLDS_OUTBOX;
-  WR_SHARED(lane_outbox, outbox, 1); /* not there without use */
-  if (SENDS) {
-    lane_open_outbox(outbox[0], given.outbox);
-    __syncthreads();
-  }
   const auto finish = wr_finish_known<MASK>(given);
   wr_finish_scalars scalars = wr_finish_begin(finish);
   double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
@@ -234,7 +189,6 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
     int rows = (int)((after & ~WR_LANE_OPEN) - first), own = (int)(end >> 16);
     const int now = min(rows, WINDOW);
     if (MASK != WR_HOLDS_NOTHING && MASK != WR_HOLDS_ANY) lane_prefetch<T>(finish, first, now);
-    if (SENDS && rows > 0) lane_stage_words(outbox[0], first, c.nrows);
 #pragma unroll
     for (int j = 0; j < EACH; j++) product[j] = VALUED ? v[j] * product[j] : product[j];
     bool ends = end & 0xffff, has_head = rows > 0 && (begin & WR_LANE_OPEN);
@@ -272,7 +226,7 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
       lane_finish(a, finish, scalars, first + from, 0, count, sums, row, reduced);
       __syncwarp();
     }
-    if (SENDS && rows > 0) lane_send<WINDOW>(a, outbox[0], first, has_head, rows, sums);
+    if (MASK & WR_HOLDS_OUTBOX) lane_send<WINDOW>(a, *given.outbox, first, has_head, rows, sums);
     if (ALONE && has_head) {
       double earlier = lane_receive(a.p, w);
       if (lane == 0)
@@ -409,7 +363,7 @@ static wr_status launch(wr_env *env, const wr_lane_plan *p, const wr_apply *requ
 }
 
 extern "C" int64_t wr_lane_hub_bytes(const wr_env *env) {
-  constexpr int OTHER = LANE_WARPS * lane_window<HUBS> * (int)sizeof(double) + 3072; /* sums, those of a block, an outbox */
+  constexpr int OTHER = LANE_WARPS * lane_window<HUBS> * (int)sizeof(double) + 2048; /* sums, and those of a block */
   int most = 0;
   if (cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, env->device) != cudaSuccess) most = 0;
   return std::max(0, std::min((int)WR_LANE_HUB_BYTES, most - OTHER));
