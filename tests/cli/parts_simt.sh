@@ -96,6 +96,9 @@ ranks() { # processes, options of both..., matrix
 }
 for backend in csr_thread merbit; do ranks 2 gen:web:n=500; done
 backend=lane_csr
+ranks 2 gen:web:n=3000 # many elements: from the multiply, with flags behind them
+ranks 3 gen:web:n=3000 -p f32 --damping 0.9
+ranks 3 gen:road:side=30 --method power # few elements: records beside the sum
 ranks 3 gen:rmat:scale=7,degree=6 -p f32
 ranks 2 gen:road:side=20
 ranks 3 gen:web:n=500 --exchange nccl -p f32

@@ -83,10 +83,13 @@ static wr_status take_rows(wr_comm *comm, const scene *s, int64_t *starts, wr_cs
   return wr_halo_make(comm, starts, s->offset > 0 ? wide : NULL, *part);
 }
 
-/* Each entry of the part is one of the whole, and its columns ascend. */
+/* Each entry of the part is one of the whole, and its columns ascend, as do the rows that each other part gets. */
 static int64_t count_wrong(const scene *s, const wr_csr *part) {
   const wr_csr *A = s->A;
+  const wr_halo *halo = part->halo;
   int64_t wrong = wr_csr_check(part) != WR_OK;
+  for (int r = 0; r < halo->comm->size && !halo->whole; r++)
+    for (int64_t k = halo->to[r] + 1; k < halo->to[r + 1]; k++) wrong += halo->send[k] <= halo->send[k - 1];
   for (int64_t i = 0; i < part->nrows; i++) {
     int64_t row = wr_csr_row_number(part, i) - s->offset;
     wrong += part->row_ptr[i + 1] - part->row_ptr[i] != A->row_ptr[row + 1] - A->row_ptr[row];
