@@ -19,8 +19,9 @@ struct planned {
   planned(const planned &) = delete;
   ~planned() { wr_plan_destroy(plan); }
   void apply(double alpha, double beta, guarded &x, guarded &y, guarded *next, const wr_epilogue *epilogue = nullptr) {
-    wr_apply request = {
-        .alpha = alpha, .beta = beta, .x = &x.v, .y = &y.v, .y_next = next ? &next->v : nullptr, .epilogue = epilogue};
+    wr_apply request = {};
+    request.alpha = alpha, request.beta = beta, request.x = &x.v, request.y = &y.v;
+    request.y_next = next ? &next->v : nullptr, request.epilogue = epilogue;
     CHECK_OK(wr_plan_apply(plan, &request));
   }
 };
