@@ -1,6 +1,7 @@
 #include "solvers/order.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "config/memory.h"
 #include "solvers/top.h"
@@ -232,9 +233,13 @@ done:
 
 wr_status wr_order_watch_open(wr_order_watch *w, const wr_graph *graph, wr_env *env, int64_t ranks) {
   wr_status status;
-  *w = (wr_order_watch){.ranks = ranks < graph->n ? ranks : graph->n};
-  TRY(wr_candidates_open(&w->best, graph, env, w->ranks + 1));
-  TRY(wr_alloc_zeroed(&w->tied, w->ranks, sizeof *w->tied, "ties of nodes"));
+  wr_comm *comm = graph->comm;
+  *w = (wr_order_watch){.ranks = ranks < graph->n_all ? ranks : graph->n_all, .n = graph->n_all};
+  status = wr_candidates_open(&w->best, graph, env, w->ranks + 1);
+  if (status == WR_OK) status = wr_alloc_zeroed(&w->tied, w->ranks, sizeof *w->tied, "ties of nodes");
+  if (status == WR_OK && comm)
+    status = wr_alloc(&w->of_parts, (comm->size + 1) * (w->ranks + 1), sizeof *w->of_parts, "the best nodes of parts");
+  TRY(wr_comm_agree(comm, status));
 done:
   if (status != WR_OK) wr_order_watch_close(w);
   return status;
@@ -243,6 +248,7 @@ done:
 void wr_order_watch_close(wr_order_watch *w) {
   wr_candidates_close(&w->best);
   wr_free(w->tied);
+  wr_free(w->of_parts);
   *w = (wr_order_watch){0};
 }
 
@@ -282,13 +288,42 @@ static wr_status look_behind_best(wr_order_watch *w, const wr_vec *x, double gap
   return WR_OK;
 }
 
+static int greater_first(const void *left, const void *right) {
+  double a = *(const double *)left, b = *(const double *)right;
+  if (isnan(a) || isnan(b)) return isnan(a) - isnan(b);
+  return a > b ? -1 : a < b;
+}
+
+/* w->found of the greatest scores of all parts, of which this one has score[count]. crowded: 1: this part did not find them.
+ * Collective. */
+static wr_status find_in_parts(wr_order_watch *w, const double *score, int64_t count, int64_t crowded, double gap) {
+  wr_comm *comm = w->best.graph->comm;
+  const int64_t wanted = w->ranks + 1;
+  double *mine = w->of_parts + comm->size * wanted;
+  w->found = (wr_order){.ranks = w->ranks}, w->count = 0;
+  PASS(wr_comm_max_counts(comm, &crowded, 1));
+  if (crowded) return WR_OK;
+  for (int64_t k = 0; k < wanted; k++) mine[k] = k < count ? score[k] : -INFINITY;
+  PASS(comm->ops->gather(comm, "the best nodes", mine, wanted * (int64_t)sizeof *mine, w->of_parts));
+  qsort(w->of_parts, (size_t)(comm->size * wanted), sizeof *mine, greater_first);
+  w->score = w->of_parts, w->count = wanted < w->n ? wanted : w->n;
+  w->found = wr_order_of(w->score, w->n, w->ranks, gap, NULL);
+  return WR_OK;
+}
+
 /* As wr_order_find, of the candidates. To find ties may take a walk over all links: only if the order would be proven if all
  * pairs that may be tied were, or at the end. */
 static wr_status find_best(wr_order_watch *w, const wr_vec *x, const wr_vec *scale, double gap, int ends) {
   wr_candidates *c = &w->best;
-  int64_t n = c->graph->n, pairs;
-  w->found = (wr_order){.ranks = w->ranks};
-  PASS(wr_candidates_find(c, x, scale));
+  int64_t n = w->n, pairs;
+  w->found = (wr_order){.ranks = w->ranks}, w->count = 0;
+  wr_status status = wr_candidates_find(c, x, scale);
+  if (w->of_parts) {
+    PASS(wr_comm_agree(w->best.graph->comm, status));
+    return find_in_parts(w, c->score, c->count < w->ranks + 1 ? c->count : w->ranks + 1, c->wanted > 0 && c->count == 0, gap);
+  }
+  PASS(status);
+  w->score = c->score, w->count = c->count;
   if (c->count == 0) return WR_OK;
   pairs = mark_pairs(c->graph, c->score, w->ranks, gap, w->tied);
   w->found = wr_order_of(c->score, n, w->ranks, gap, w->tied);
@@ -300,17 +335,17 @@ static wr_status find_best(wr_order_watch *w, const wr_vec *x, const wr_vec *sca
   PASS(wr_order_find_ties(c->graph, c->node, pairs, w->tied));
   w->found = wr_order_of(c->score, n, w->ranks, gap, w->tied);
   if (w->found.proven < w->ranks && w->found.settled == w->ranks) PASS(look_behind_best(w, x, gap));
+  w->count = c->count; /* 0, if there was no room to look */
   return WR_OK;
 }
 
 /* The next bound is no less than this. The differences of ranks that are not tied are as large in sum as that of the first and
  * the last score, so the least of them is no more than their mean: twice the mean, as the scores are not exact. */
 static double least_next(const wr_order_watch *w, double bound) {
-  const wr_candidates *c = &w->best;
   int64_t pairs = w->found.ranks - w->found.ties;
-  if (c->count == 0 || pairs < 1) return bound / 32;
-  int64_t last = w->ranks < c->graph->n ? w->ranks : w->ranks - 1;
-  double mean = (c->score[0] - c->score[last]) / (double)pairs;
+  if (w->count == 0 || pairs < 1) return bound / 32;
+  int64_t last = w->ranks < w->n ? w->ranks : w->ranks - 1;
+  double mean = (w->score[0] - w->score[last]) / (double)pairs;
   return fmin(bound / 32, fmax(bound / 1024, 2 * mean));
 }
 
@@ -319,11 +354,20 @@ static double gap_of(double bound) { return wr_order_gap(bound) * (1 + bound); }
 wr_status wr_order_review_all(wr_order_watch *w, const double *x, double bound) {
   wr_status status;
   int64_t n = w->best.graph->n, count = w->best.wanted, *best = NULL;
-  TRY(wr_alloc(&best, count, sizeof *best, "the best nodes"));
-  wr_top(x, n, count, best);
-  TRY(wr_order_find(w->best.graph, x, best, w->ranks, gap_of(bound), w->tied, &w->found));
+  double *score = NULL;
+  status = wr_alloc(&best, count, sizeof *best, "the best nodes");
+  if (status == WR_OK && count > 0) wr_top(x, n, count, best);
+  if (w->of_parts) {
+    if (status == WR_OK) status = gather(x, best, count, &score);
+    TRY(wr_comm_agree(w->best.graph->comm, status));
+    TRY(find_in_parts(w, score, count, 0, gap_of(bound)));
+  } else {
+    TRY(status);
+    TRY(wr_order_find(w->best.graph, x, best, w->ranks, gap_of(bound), w->tied, &w->found));
+  }
 done:
   wr_free(best);
+  wr_free(score);
   return status;
 }
 
@@ -333,7 +377,7 @@ wr_status wr_order_review(wr_order_watch *w, const wr_vec *x, const wr_vec *scal
     w->rate = pow(change / w->change, 1 / (steps - w->steps));
   w->reviews += w->reviews == 0 || steps != w->steps, w->steps = steps, w->change = change;
   PASS(find_best(w, x, scale, gap_of(bound), ends));
-  w->crowded += w->best.count == 0;
+  w->crowded += w->count == 0;
   *next = w->found.proven == w->ranks ? 0 : fmin(0.9 * bound, fmax(least_next(w, bound), 0.9 * w->found.least));
   return WR_OK;
 }

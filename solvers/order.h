@@ -58,15 +58,20 @@ wr_status wr_order_prove(const wr_graph *graph, const double *x, double gap, int
 
 typedef struct wr_order_watch {
   int64_t ranks;              /* of n at most             */
-  wr_candidates best;         /* ranks + 1 nodes, or all  */
+  wr_candidates best;         /* ranks + 1 nodes, or all; of a part its own */
   unsigned char *tied;        /* [ranks], of these        */
+  int64_t n;                  /* nodes, of all parts      */
+  double *of_parts;           /* [parts + 1][ranks + 1] in several parts: the greatest scores of each, by rank; else NULL */
+  const double *score;        /* [count] the greatest scores of all, in order */
+  int64_t count;              /* 0: too many nodes had about the same score   */
   wr_order found;             /* in the last review; proven and settled may be less than an ending one finds, ties more */
   int64_t reviews;            /* so far                   */
   int64_t crowded;            /* of them those in which too many nodes had about the same score: nothing was found */
   double steps, change, rate; /* of the last review; the change's factor a step since the review before, 0: not known */
 } wr_order_watch;
 
-/* ranks: to be proven, 1 or more; all nodes if there are fewer. Allocates what reviews need at the place of env. WR_ENOMEM */
+/* ranks: to be proven, 1 or more; all nodes if there are fewer. Allocates what reviews need at the place of env. Collective where
+ * the graph is a part, as are reviews, which find the same in all parts; ties are not looked for then. WR_ENOMEM */
 wr_status wr_order_watch_open(wr_order_watch *w, const wr_graph *graph, wr_env *env, int64_t ranks);
 void wr_order_watch_close(wr_order_watch *w); /* a zeroed one is fine */
 
@@ -84,7 +89,7 @@ double wr_order_first_bound(const wr_order_watch *w);
 wr_status wr_order_review(wr_order_watch *w, const wr_vec *x, const wr_vec *scale, double bound, double steps,
                           double change, int ends, double *next);
 
-/* At the end of a solve whose last review found more candidates than there is room for (w->best.count is 0): tests the order of
+/* At the end of a solve whose last review found more candidates than there is room for (w->count is 0): tests the order of
  * scores x[n] of all nodes, by node, not normalised, in one pass of a thread. WR_ENOMEM */
 wr_status wr_order_review_all(wr_order_watch *w, const double *x, double bound);
 

@@ -360,7 +360,7 @@ static wr_status count_sums(wr_pagerank *p, const wr_pagerank_options *o, wr_res
 static wr_status review_all(wr_pagerank *p, wr_order_watch *watch, double bound) {
   wr_status status;
   double *ranks = NULL;
-  TRY(wr_alloc(&ranks, p->graph->n, sizeof *ranks, "the ranks"));
+  TRY(wr_comm_agree(p->graph->comm, wr_alloc(&ranks, p->graph->n, sizeof *ranks, "the ranks")));
   TRY(wr_pagerank_download(p, ranks));
   TRY(wr_order_review_all(watch, ranks, bound));
 done:
@@ -383,7 +383,7 @@ static wr_status review_order(wr_pagerank *p, const wr_pagerank_options *o, cons
     if (*sums > assumed)
       PASS(wr_order_review(watch, x, &p->scale, bound + *sums, scalars->steps, scalars->change, ends, &next));
   }
-  if (ends && watch->best.count == 0) {
+  if (ends && watch->count == 0) {
     PASS(bound_sums(p, o, sums));
     PASS(review_all(p, watch, bound + *sums));
   }

@@ -48,7 +48,6 @@ static void complete(wr_settings *s) {
 static wr_status in_parts(wr_settings *s) {
   if (s->ranking == WR_RANK_GAUSS_SEIDEL)
     return wr_fail(WR_EUNAVAILABLE, "--method gauss-seidel is for one process: several have power, chebyshev and idr");
-  if (s->stop == WR_STOP_ORDER) return wr_fail(WR_EUNAVAILABLE, "--stop order is for one process, not for several");
   return WR_OK;
 }
 

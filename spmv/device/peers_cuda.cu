@@ -525,7 +525,8 @@ template <class T>
 static wr_status sum_and_exchange_now(wr_peer_halo *h, wr_env *env, const sum_work &sums, const wr_step_work &step,
                                       int sent, const wr_vec *y) {
   const send_work none = {}, w = sent ? none : plan_send(h, y, y);
-  const int64_t sends = w.count ? w.part[w.count - 1].end : 0, count = h->halo->count, most = sends > count ? sends : count;
+  const int64_t sends = w.count ? w.part[w.count - 1].end : 0, count = h->halo->count;
+  const int64_t most = sends > count ? sends : count;
   const unsigned grid = most <= HALO_THREADS ? 1 : grid_of(env, most + HALO_THREADS);
   return WR_LAUNCH_EARLY(env, (sum_and_exchange<T>), grid, HALO_THREADS, 0, h->peers->view, sums, step, w,
                          (const T *)y->data, buffer_of(h), h->uses_records != 0, (T *)y->data + h->halo->own);

@@ -307,6 +307,35 @@ printf '1 2\n3 301\n' >"$work/wrong.txt"
 together 3 3 --seeds "$work/wrong.txt" "$work/weights.wrm"
 one_sentence "wrong.txt:2: id 301 is none of the graph's nodes"
 
+# The order of the best nodes ends a solve after as many iterations as in one process, unless nodes are tied: these are not looked
+# for. Where too many nodes have about the same score, the end sorts all.
+ends() { # processes, arguments: the iterations, and what is proven
+  processes=$1
+  shift
+  together 0 "$processes" -q --stop order --json "$work/order.json" "$@"
+  for name in outcome iterations proven_ranks; do grep -o "\"$name\": [^,]*" "$work/order.json" | head -n 1; done | tr '\n' ' '
+}
+for options in '--top 8 gen:web:n=5000' '--top 3 -p f32 gen:web:n=2000' \
+  '--top 3 --method power gen:road:side=60'; do
+  # shellcheck disable=SC2086
+  wanted=$(ends 1 $options)
+  [ -n "$wanted" ]
+  expect "no iterations in $work/order.json"
+  for processes in 2 3; do
+    # shellcheck disable=SC2086
+    found=$(ends $processes $options)
+    [ "$found" = "$wanted" ]
+    expect "$processes processes: $found, and one: $wanted ($options)"
+  done
+done
+together 0 3 --stop order --top 20 gen:web:n=12 # parts with fewer nodes than ranks, and ties
+says "$out" 'the order of the first 12 is not proven'
+together 0 3 --stop order --top 8 gen:web:n=5000
+says "$out" 'the order of the first 8 is proven'
+awk 'BEGIN { for (i = 1; i <= 99999; i++) print i, i + 1; print 100000, 1 }' >"$work/circle.txt"
+together 0 2 --stop order --top 3 "$work/circle.txt"
+says "$out" 'the order of the first 3 is not proven'
+
 # The same bits for as many processes, any number of threads, and from a file.
 run 0 pagerank -q --save-binary "$work/web.wrm" gen:web:n=2000
 together 0 3 -q --deterministic --threads 1 -o "$work/1.npy" gen:web:n=2000
@@ -314,11 +343,8 @@ together 0 3 -q --deterministic --threads 2 -o "$work/2.npy" "$work/web.wrm"
 same 'scores with 1 and 2 threads' "$work/1.npy" "$work/2.npy"
 
 # What is for one process, and what is wrong.
-for options in '--method gauss-seidel' '--stop order'; do
-  # shellcheck disable=SC2086
-  together 4 2 $options gen:web:n=100
-  one_sentence 'several'
-done
+together 4 2 --method gauss-seidel gen:web:n=100
+one_sentence 'several'
 together 1 2 --method chebyshev gen:web:n=100
 one_sentence 'mirror image'
 together 3 3 gen:stencil:n=6
