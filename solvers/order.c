@@ -320,7 +320,7 @@ static wr_status find_best(wr_order_watch *w, const wr_vec *x, const wr_vec *sca
   wr_status status = wr_candidates_find(c, x, scale);
   if (w->of_parts) {
     PASS(wr_comm_agree(w->best.graph->comm, status));
-    return find_in_parts(w, c->score, c->count < w->ranks + 1 ? c->count : w->ranks + 1, c->wanted > 0 && c->count == 0, gap);
+    return find_in_parts(w, c->score, c->count < c->wanted ? c->count : c->wanted, c->wanted > 0 && c->count == 0, gap);
   }
   PASS(status);
   w->score = c->score, w->count = c->count;

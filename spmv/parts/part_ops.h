@@ -27,7 +27,8 @@ void wr_part_ops_inner(const wr_env *env, wr_env *inner);
 wr_status wr_part_ops_sum(wr_env *env, const wr_reduction *reduce, int most, const wr_then *then);
 
 /* Where devices exchange: vectors of n elements that are allocated from here on have room for `room` elements behind them, so
- * that a halo can be put there. *least: the least number that `room` of such a vector has, the same in all parts. Collective. */
+ * that a halo can be put there. *least: the least number that `room` of such a vector has, the same in all parts.
+ * Collective. */
 wr_status wr_part_ops_make_room(wr_env *env, int64_t n, int64_t room, int *least);
 
 WR_C_END
