@@ -70,8 +70,8 @@ typedef struct wr_order_watch {
   double steps, change, rate; /* of the last review; the change's factor a step since the review before, 0: not known */
 } wr_order_watch;
 
-/* ranks: to be proven, 1 or more; all nodes if there are fewer. Allocates what reviews need at the place of env. Collective where
- * the graph is a part, as are reviews, which find the same in all parts; ties are not looked for then. WR_ENOMEM */
+/* ranks: to be proven, 1 or more; all nodes if there are fewer. Allocates what reviews need at the place of env. Collective
+ * where the graph is a part, as are reviews, which find the same in all parts; ties are not looked for then. WR_ENOMEM */
 wr_status wr_order_watch_open(wr_order_watch *w, const wr_graph *graph, wr_env *env, int64_t ranks);
 void wr_order_watch_close(wr_order_watch *w); /* a zeroed one is fine */
 

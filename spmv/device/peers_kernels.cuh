@@ -4,9 +4,9 @@
  * Exchanges of halos are counted from 0 on, those of all halos together. Of the two buffers of a halo one is for even exchanges
  * and one for odd ones. So a part may send the elements of exchange e once all others have done exchange e - 2:
  *   - by an exchange of its own: its kernel waits for that;
- *   - before exchange e, from a multiply (outbox.cuh): either that follows an exchange e - 1 whose kernel has waited until the
- *     others had done e - 2 (`ahead`), or exchange e - 1 was received beside a sum, to which each part begins to add once it has
- *     done e - 2. */
+ *   - before exchange e, from a multiply (outbox.cuh): either that follows an exchange e - 1 whose kernel has waited until
+ *     the others had done e - 2 (`ahead`), or exchange e - 1 was received beside a sum, which each part begins once it has done
+ *     e - 2. */
 #ifndef WR_PEERS_KERNELS_CUH
 #define WR_PEERS_KERNELS_CUH
 
@@ -84,8 +84,8 @@ typedef struct sum_work {
   const unsigned *stop; /* not 0: this part wants to stop. NULL: no loop */
 } sum_work;
 
-/* By all threads of a block: the sums of all parts and the step. Thread r * RECORDS + k hands record k over to part r, and waits
- * for record k of part r. exchange: so many have been done. */
+/* By all threads of a block: the sums of all parts and the step. Thread r * RECORDS + k hands record k over to part r, and
+ * waits for record k of part r. exchange: so many have been done. */
 static __device__ inline void sum_by_block(const parts_view &p, const sum_work &w, const wr_step_work &then,
                                            uint32_t exchange) {
   WR_SHARED(double, value, SUM_THREADS);
@@ -246,8 +246,8 @@ typedef struct halo_buffer {
   int64_t count; /* of the halo */
 } halo_buffer;
 
-/* A card sees the elements of others before their flags. Threads k, k + step, ... of a block that all call it: halo[count] := what
- * has come, once all others have raised the flag behind it. false: in vain. */
+/* A card sees the elements of others before their flags. Threads k, k + step, ... of a block that all call it: halo[count]
+ * := what has come, once all others have raised the flag behind it. false: in vain. */
 template <class T>
 static __device__ inline bool receive_elements(const parts_view &p, const halo_buffer &b, uint32_t exchange, int64_t k,
                                                int64_t step, T *halo) {
@@ -281,8 +281,8 @@ static __device__ inline void raise_flag(const parts_view &p, int r, uint32_t ex
   if (r < p.size && r != p.rank) wr_peer_release(&p.box[r]->sent[p.rank], exchange + 1);
 }
 
-/* A halo of many elements: they go to the others, and behind the last of them a flag; then halo[count] := what has come. ahead: 1:
- * those of the next exchange may be sent before that exchange. All blocks must run at the same time. */
+/* A halo of many elements: they go to the others, and behind the last of them a flag; then halo[count] := what has come.
+ * ahead: 1: those of the next exchange may be sent before that exchange. All blocks must run at the same time. */
 template <class T>
 __global__ void __launch_bounds__(HALO_THREADS)
     exchange_halo(WR_KERNEL_PARAMETER parts_view p, WR_KERNEL_PARAMETER send_work w, const T *x, int ahead,
@@ -328,9 +328,9 @@ __global__ void __launch_bounds__(HALO_THREADS)
   if (late) give_up(p);
 }
 
-/* An exchange beside a sum over all parts, which the first block does, or where there is one, that block before it receives. The
- * others have room for the elements; kernels before may have sent them, so that w has none. All blocks must run at the same
- * time. */
+/* An exchange beside a sum over all parts, which the first block does, or where there is one, that block before it receives.
+ * The others have room for the elements; kernels before may have sent them, so that w has none. All blocks must run at the
+ * same time. */
 template <class T>
 __global__ void __launch_bounds__(HALO_THREADS, HALO_BLOCKS)
     sum_and_exchange(WR_KERNEL_PARAMETER parts_view p, WR_KERNEL_PARAMETER sum_work sums,

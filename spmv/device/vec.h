@@ -33,7 +33,7 @@ typedef struct wr_vec {
   void *data;      /* [n], 128-byte aligned, padded with zeros to 128 bytes, at `place`       */
   int reciprocal_bytes; /* 0: data has elements of `type`. Else a compact vector: data has unsigned integers of that */
                         /* many bytes; an element is the reciprocal of one, rounded to type, or 0 for 0. See compact */
-  int room;        /* behind the n elements there is room for a halo, the larger the later (parts/part_ops.h); 0: there is none */
+  int room;        /* not 0: behind the n elements there is room for a halo; vectors made later have more (part_ops.h) */
 } wr_vec;
 
 typedef enum wr_reduction_kind {

@@ -112,8 +112,8 @@ static __device__ inline void lane_finish(const lane_args<T> &a, const F &finish
   }
 }
 
-/* Sends the rows first + r, skip <= r < count, whose elements of y are in `sums` if these are all. Apart from lane_finish, as no
- * register holds products any more: with them the compiler ran out of registers. */
+/* Sends the rows first + r, skip <= r < count, whose elements of y are in `sums` if these are all. Apart from lane_finish,
+ * as no register holds products any more: with them the compiler ran out of registers. */
 template <int WINDOW, typename T>
 static __device__ inline void lane_send(const lane_args<T> &a, const wr_outbox &outbox, uint32_t first, int skip,
                                         int count, const double *sums) {
