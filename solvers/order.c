@@ -303,7 +303,7 @@ static wr_status find_in_parts(wr_order_watch *w, const double *score, int64_t c
   w->found = (wr_order){.ranks = w->ranks}, w->count = 0;
   PASS(wr_comm_max_counts(comm, &crowded, 1));
   if (crowded) return WR_OK;
-  for (int64_t k = 0; k < wanted; k++) mine[k] = k < count ? score[k] : -INFINITY;
+  for (int64_t k = 0; k < wanted; k++) mine[k] = k < count ? score[k] : NAN;
   PASS(comm->ops->gather(comm, "the best nodes", mine, wanted * (int64_t)sizeof *mine, w->of_parts));
   qsort(w->of_parts, (size_t)(comm->size * wanted), sizeof *mine, greater_first);
   w->score = w->of_parts, w->count = wanted < w->n ? wanted : w->n;

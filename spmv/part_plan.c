@@ -28,7 +28,6 @@ struct wr_part_plan {
   int64_t width;       /* the most vectors side by side for which the following have room      */
   wr_vec all;          /* [ncols * width] x and its halo, for the other pieces; not allocated: there is no halo */
   double *sent, *received; /* where hosts exchange, on a device: x and its halo on the host; else NULL */
-  wr_peers *peers;     /* NULL: hosts exchange                                                 */
   wr_peer_halo *peer;  /* where devices exchange: then there is one piece; else NULL           */
   int room;            /* then: of a vector behind which the halo has room                     */
 };
@@ -119,7 +118,6 @@ static wr_status prepare(wr_part_plan *p, const wr_backend *backend, const void 
   wr_env *env = p->env;
   const wr_halo *halo = p->A->halo;
   PASS(wr_part_ops_connect(env, &peers));
-  p->peers = peers;
   if (peers) p->alone.need_columns = 0;
   p->width = p->alone.need_columns > 0 ? WR_MAX_COLUMNS : 1;
   wr_status status = peers ? add_piece(p, 0, p->A->nrows, 0) : cut(p);
@@ -244,8 +242,7 @@ static int has_room(const wr_part_plan *p, const wr_vec *v) { return v->room >= 
 
 /* 1, in all parts: y gets its halo before it becomes x. */
 static int comes_early(const wr_part_plan *p, const wr_apply *request) {
-  return request->feeds_next && request->epilogue && wr_peers_exchange(p->peers) == WR_EXCHANGE_PEERS &&
-         has_room(p, request->x) && has_room(p, request->y);
+  return request->feeds_next && request->epilogue && has_room(p, request->x) && has_room(p, request->y);
 }
 
 /* The sums of the multiply are those of this part, and the step runs once those of all are known. The halo goes behind x,

@@ -67,8 +67,8 @@ void wr_peer_halo_close(wr_peer_halo *h); /* not collective; NULL is fine */
 wr_status wr_peer_halo_exchange(wr_peer_halo *h, wr_env *env, const wr_vec *x, wr_vec *wide, int ahead);
 
 /* Behind a multiply whose y will be x of the next one: as wr_peers_sum without `when`; besides, the halo of y comes behind y,
- * where there is room. The next exchange of y has then nothing to do, unless y is written before it. sent: 1: the multiply has
- * sent the elements that others need, by the outbox. Collective, but for `sent`. Asynchronous. */
+ * where there is room. The next exchange of y has then nothing to do, unless y is written before it. By NCCL the sums alone.
+ * sent: 1: the multiply has sent the elements that others need, by the outbox. Collective, but for `sent`. Asynchronous. */
 wr_status wr_peer_halo_sum(wr_peer_halo *h, wr_env *env, const wr_reduction *reduce, int most, const wr_then *then,
                            int sent, const wr_vec *y);
 

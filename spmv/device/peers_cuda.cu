@@ -5,6 +5,8 @@
 #include <cuda_runtime.h>
 #include <string.h>
 
+#include <algorithm>
+
 #include "config/memory.h"
 #include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
@@ -299,7 +301,7 @@ extern "C" wr_status wr_peers_count_waiting(wr_peers *peers, wr_env *env) {
 struct wr_peer_halo {
   wr_peers *peers;
   const wr_halo *halo;
-  void *come[WR_MOST_PEERS];     /* the buffer of each part: [count] of its halo, or [2][count] records */
+  void *come[WR_MOST_PEERS];     /* the buffer of each part: [2][count] elements of its halo, or records */
   int64_t at[WR_MOST_PEERS];     /* where in them the elements of this part belong ...                  */
   int64_t counts[WR_MOST_PEERS]; /* ... and the count of each part                                      */
   int uses_records;
@@ -341,13 +343,16 @@ static wr_status open_buffers(wr_peer_halo *h, wr_env *env) {
   return share(h->peers, env, bytes > 0 ? bytes : 1, "the halo", h->come);
 }
 
-/* words[count] := of the elements that are sent to part r. */
+/* Elements that part r, another one, gets. */
+static int64_t sends_to(const wr_halo *halo, int r) {
+  return halo->whole ? halo->own : halo->to[r + 1] - halo->to[r];
+}
+
+/* words[count], zeroed, := of the elements that are sent to part r. */
 static void fill_words(const wr_halo *halo, int r, int64_t count, wr_outbox_word *words) {
   uint32_t before = 0;
   const int32_t *list = halo->whole ? NULL : halo->send + halo->to[r];
-  int64_t sends = halo->whole ? halo->own : halo->to[r + 1] - halo->to[r];
-  memset(words, 0, (size_t)count * sizeof *words);
-  for (int64_t k = 0; k < sends; k++) {
+  for (int64_t k = 0; k < sends_to(halo, r); k++) {
     int64_t i = list ? list[k] : k;
     words[i / 32].needed |= 1u << i % 32;
   }
@@ -367,8 +372,8 @@ static wr_status open_outbox(wr_peer_halo *h, wr_env *env) {
   wr_outbox box = {};
   wr_outbox_word *words = NULL;
   const parts_view &view = h->peers->view;
-  TRY(wr_alloc(&words, count * view.size, sizeof *words, "the halo"));
-  TRY(wr_device_alloc_shared(env, &h->words, count * view.size, sizeof *h->words, "the halo"));
+  TRY(wr_alloc_zeroed(&words, count * (view.size - 1), sizeof *words, "the halo"));
+  TRY(wr_device_alloc_shared(env, &h->words, count * (view.size - 1), sizeof *h->words, "the halo"));
   box.uses_records = h->uses_records, box.exchange = &view.now->exchange;
   for (int r = 0; r < view.size; r++) {
     if (r == view.rank) continue;
@@ -422,10 +427,12 @@ extern "C" void wr_peer_halo_close(wr_peer_halo *h) {
   wr_free(h);
 }
 
-static void add_stretch(send_work *w, void *to, const int32_t *list, int64_t count, int64_t odd, int is_records) {
+static int64_t elements_of(const send_work &w) { return w.count ? w.part[w.count - 1].end : 0; }
+
+static void add_stretch(send_work *w, void *to, const int32_t *list, int64_t count, int64_t odd) {
   if (count <= 0) return;
-  int64_t before = w->count ? w->part[w->count - 1].end : 0;
-  w->part[w->count++] = {to, list, before + count, odd, is_records};
+  int64_t end = elements_of(*w) + count;
+  w->part[w->count++] = {to, list, end, odd};
 }
 
 static send_work plan_send(const wr_peer_halo *h, const wr_vec *x, const wr_vec *wide) {
@@ -435,10 +442,9 @@ static send_work plan_send(const wr_peer_halo *h, const wr_vec *x, const wr_vec 
   for (int r = 0; r < h->peers->comm->size; r++) {
     if (r == h->peers->comm->rank) continue;
     const int32_t *list = halo->whole ? NULL : h->send + halo->to[r];
-    int64_t count = halo->whole ? halo->own : halo->to[r + 1] - halo->to[r];
-    add_stretch(&w, (char *)h->come[r] + h->at[r] * size, list, count, h->counts[r], h->uses_records);
+    add_stretch(&w, (char *)h->come[r] + h->at[r] * size, list, sends_to(halo, r), h->counts[r]);
   }
-  if (wide->data != x->data) add_stretch(&w, wide->data, NULL, halo->own, 0, 0);
+  if (wide->data != x->data) add_stretch(&w, wide->data, NULL, halo->own, 0);
   return w;
 }
 
@@ -452,19 +458,17 @@ static unsigned grid_of(const wr_env *env, int64_t elements) {
 #endif
 }
 
-static halo_buffer buffer_of(const wr_peer_halo *h) { return {h->come[h->peers->view.rank], h->halo->count}; }
-
 template <class T>
 static wr_status exchange(wr_peer_halo *h, wr_env *env, const wr_vec *x, const wr_vec *wide, int ahead) {
   const parts_view &view = h->peers->view;
   const send_work w = plan_send(h, x, wide);
   const T *from = (const T *)x->data;
   T *halo = (T *)wide->data + h->halo->own;
-  int64_t sends = w.count ? w.part[w.count - 1].end : 0, count = h->halo->count;
-  unsigned grid = grid_of(env, sends > count ? sends : count);
+  const halo_buffer buffer = {h->come[view.rank], h->halo->count};
+  unsigned grid = grid_of(env, std::max(elements_of(w), buffer.count));
   if (h->uses_records)
-    return WR_LAUNCH_EARLY(env, (exchange_records<T>), grid, HALO_THREADS, 0, view, w, from, ahead, buffer_of(h), halo);
-  return WR_LAUNCH_EARLY(env, (exchange_halo<T>), grid, HALO_THREADS, 0, view, w, from, ahead, buffer_of(h), halo);
+    return WR_LAUNCH_EARLY(env, (exchange_halo<true, T>), grid, HALO_THREADS, 0, view, w, from, ahead, buffer, halo);
+  return WR_LAUNCH_EARLY(env, (exchange_halo<false, T>), grid, HALO_THREADS, 0, view, w, from, ahead, buffer, halo);
 }
 
 template <class T>
@@ -475,18 +479,17 @@ static wr_status exchange_by_nccl(wr_peer_halo *h, wr_env *env, const wr_vec *x,
   wr_parcel *send = h->parcels, *receive = send + size;
   T *from = (T *)x->data, *packed = (T *)h->packed, *into = (T *)wide->data + halo->own;
   if (sends > 0) {
-    unsigned grid = wr_cuda_grid(env, (sends + HALO_THREADS - 1) / HALO_THREADS, HALO_BLOCKS);
-    PASS(WR_LAUNCH_EARLY(env, (pack_elements<T>), grid, HALO_THREADS, 0, (const int32_t *)h->send, sends,
+    PASS(WR_LAUNCH_EARLY(env, (pack_elements<T>), grid_of(env, sends), HALO_THREADS, 0, (const int32_t *)h->send, sends,
                          (const T *)from, packed));
   }
   if (wide->data != x->data)
     PASS(WR_CUDA(cudaMemcpyAsync(wide->data, x->data, (size_t)halo->own * sizeof(T), cudaMemcpyDeviceToDevice,
                                  (cudaStream_t)env->stream)));
   for (int r = 0; r < size; r++) {
-    int64_t out = halo->whole ? halo->own : halo->to[r + 1] - halo->to[r], in = halo->from[r + 1] - halo->from[r];
+    int64_t in = halo->from[r + 1] - halo->from[r];
     send[r] = receive[r] = {};
     if (r == rank) continue;
-    send[r] = {halo->whole ? from : packed + halo->to[r], out * (int64_t)sizeof(T)};
+    send[r] = {halo->whole ? from : packed + halo->to[r], sends_to(halo, r) * (int64_t)sizeof(T)};
     receive[r] = {into + halo->from[r], in * (int64_t)sizeof(T)};
   }
   return wr_nccl_swap(h->peers->nccl, env, send, receive);
@@ -524,18 +527,25 @@ extern "C" wr_status wr_peer_halo_exchange(wr_peer_halo *h, wr_env *env, const w
 template <class T>
 static wr_status sum_and_exchange_now(wr_peer_halo *h, wr_env *env, const sum_work &sums, const wr_step_work &step,
                                       int sent, const wr_vec *y) {
+  const parts_view &view = h->peers->view;
   const send_work none = {}, w = sent ? none : plan_send(h, y, y);
-  const int64_t sends = w.count ? w.part[w.count - 1].end : 0, count = h->halo->count;
-  const int64_t most = sends > count ? sends : count;
+  const T *from = (const T *)y->data;
+  T *halo = (T *)y->data + h->halo->own;
+  const halo_buffer buffer = {h->come[view.rank], h->halo->count};
+  const int64_t most = std::max(elements_of(w), buffer.count);
   const unsigned grid = most <= HALO_THREADS ? 1 : grid_of(env, most + HALO_THREADS);
-  return WR_LAUNCH_EARLY(env, (sum_and_exchange<T>), grid, HALO_THREADS, 0, h->peers->view, sums, step, w,
-                         (const T *)y->data, buffer_of(h), h->uses_records != 0, (T *)y->data + h->halo->own);
+  if (h->uses_records)
+    return WR_LAUNCH_EARLY(env, (sum_and_exchange<true, T>), grid, HALO_THREADS, 0, view, sums, step, w, from, buffer,
+                           halo);
+  return WR_LAUNCH_EARLY(env, (sum_and_exchange<false, T>), grid, HALO_THREADS, 0, view, sums, step, w, from, buffer,
+                         halo);
 }
 
 extern "C" wr_status wr_peer_halo_sum(wr_peer_halo *h, wr_env *env, const wr_reduction *reduce, int most,
                                       const wr_then *then, int sent, const wr_vec *y) {
   sum_work sums = {};
   wr_step_work step = {};
+  if (h->peers->nccl) return wr_peers_sum(h->peers, env, reduce, most, {}, then);
   PASS(wr_cuda_enter_now(env));
   PASS(prepare_sum(h->peers, env, reduce, most, then, &sums, &step));
   PASS(env->type == WR_F32 ? sum_and_exchange_now<float>(h, env, sums, step, sent, y)

@@ -166,9 +166,8 @@ __global__ void __launch_bounds__(HALO_THREADS)
 typedef struct stretch {
   void *to;
   const int32_t *list;
-  int64_t end; /* the elements of all stretches up to this one          */
-  int64_t odd; /* so many elements further in odd exchanges: 0 on this card */
-  int is_records;
+  int64_t end; /* the elements of all stretches up to this one                            */
+  int64_t odd; /* to another part: so many elements further in odd exchanges. 0: on this card */
 } stretch;
 
 typedef struct send_work {
@@ -227,13 +226,13 @@ static __device__ inline bool read_element(const send_work &w, const T *x, sende
 
 /* Elements go where they belong, to other parts perhaps as records of the round behind this exchange. has: the first one has
  * been read, if there is any. */
-template <class T>
+template <bool RECORDS_GO, class T>
 static __device__ inline void send_elements(const send_work &w, const T *x, bool has, int64_t step, uint32_t exchange,
                                             sender<T> &at) {
   for (; has; at.k += step, has = read_element(w, x, at)) {
     const stretch &part = w.part[at.s];
     int64_t place = at.k - at.begin + exchange % 2 * part.odd;
-    if (part.is_records)
+    if (RECORDS_GO && part.odd > 0)
       wr_record_post<true>((wr_record *)part.to + place, wr_bits_of(at.value), exchange + 1);
     else
       ((T *)part.to)[place] = at.value;
@@ -246,34 +245,29 @@ typedef struct halo_buffer {
   int64_t count; /* of the halo */
 } halo_buffer;
 
-/* A card sees the elements of others before their flags. Threads k, k + step, ... of a block that all call it: halo[count]
- * := what has come, once all others have raised the flag behind it. false: in vain. */
-template <class T>
-static __device__ inline bool receive_elements(const parts_view &p, const halo_buffer &b, uint32_t exchange, int64_t k,
-                                               int64_t step, T *halo) {
+/* Threads k, k + step, ... of a block that all call it: halo[count] := what has come. As records, for each of which a thread
+ * waits, or as elements, which are there once all others have raised a flag behind them. false: in vain. */
+template <bool RECORDS_GO, class T>
+static __device__ inline bool receive(const parts_view &p, const halo_buffer &b, uint32_t exchange, int64_t k,
+                                      int64_t step, T *halo) {
   const int t = (int)threadIdx.x;
-  const T *come = (const T *)b.come + exchange % 2 * b.count;
-  bool late = false;
-  if (p.now->broken == 0 && t < p.size && t != p.rank)
+  const int64_t first = exchange % 2 * b.count;
+  bool broken = p.now->broken != 0, late = RECORDS_GO && broken;
+  if constexpr (RECORDS_GO) {
+    const wr_record *come = (const wr_record *)b.come + first;
+    for (; k < b.count && !late; k += step) {
+      uint64_t bits = 0;
+      late = !wr_peer_wait(p.patience, [&] { return wr_record_read<true>(&come[k], exchange + 1, &bits); });
+      from_bits(bits, &halo[k]);
+    }
+    return !__syncthreads_or(late);
+  }
+  if (!broken && t < p.size && t != p.rank)
     late =
         !wr_peer_wait(p.patience, [&] { return (int32_t)(wr_peer_acquire(&p.box[p.rank]->sent[t]) - exchange) > 0; });
   late = __syncthreads_or(late);
-  for (; k < b.count; k += step) halo[k] = __ldcg(come + k);
+  for (; k < b.count; k += step) halo[k] = __ldcg((const T *)b.come + first + k);
   return !late;
-}
-
-/* The same of records: a thread waits for its own. */
-template <class T>
-static __device__ inline bool receive_records(const parts_view &p, const halo_buffer &b, uint32_t exchange, int64_t k,
-                                              int64_t step, T *halo) {
-  const wr_record *come = (const wr_record *)b.come + exchange % 2 * b.count;
-  bool late = p.now->broken != 0;
-  for (; k < b.count && !late; k += step) {
-    uint64_t bits = 0;
-    late = !wr_peer_wait(p.patience, [&] { return wr_record_read<true>(&come[k], exchange + 1, &bits); });
-    from_bits(bits, &halo[k]);
-  }
-  return !__syncthreads_or(late);
 }
 
 /* Says to part r that all elements for it are there which this thread, and those that it has waited for, have sent. */
@@ -281,9 +275,17 @@ static __device__ inline void raise_flag(const parts_view &p, int r, uint32_t ex
   if (r < p.size && r != p.rank) wr_peer_release(&p.box[r]->sent[p.rank], exchange + 1);
 }
 
-/* A halo of many elements: they go to the others, and behind the last of them a flag; then halo[count] := what has come.
+/* By one thread of each block, behind a __syncthreads: all flags once every block has sent its elements, which are with the
+ * others before. */
+static __device__ inline void raise_flags_behind(const parts_view &p, uint32_t exchange) {
+  __threadfence_system();
+  if (!is_last(&p.now->sent)) return;
+  for (int r = 0; r < p.size; r++) raise_flag(p, r, exchange);
+}
+
+/* A halo goes to the others, and halo[count] := what has come. Few elements travel as records, without flags and fences.
  * ahead: 1: those of the next exchange may be sent before that exchange. All blocks must run at the same time. */
-template <class T>
+template <bool RECORDS_GO, class T>
 __global__ void __launch_bounds__(HALO_THREADS)
     exchange_halo(WR_KERNEL_PARAMETER parts_view p, WR_KERNEL_PARAMETER send_work w, const T *x, int ahead,
                   WR_KERNEL_PARAMETER halo_buffer buffer, T *halo) {
@@ -294,51 +296,30 @@ __global__ void __launch_bounds__(HALO_THREADS)
   sender<T> at = {};
   at.k = first;
   bool has = read_element(w, x, at), late = !wait_for_room(p, exchange, exchange - 1 + (uint32_t)ahead);
-  send_elements(w, x, has && !late, step, exchange, at);
+  send_elements<RECORDS_GO>(w, x, has && !late, step, exchange, at);
   __syncthreads();
   if (t == 0) count_exchange(p, exchange);
-  if (t == 0) __threadfence_system(); /* what the block has written is with the others before their flags are */
-  if (t == 0 && is_last(&p.now->sent))
-    for (int r = 0; r < p.size; r++) raise_flag(p, r, exchange);
-  __syncthreads(); /* the flags are raised before any thread waits */
+  if constexpr (!RECORDS_GO) {
+    if (t == 0) raise_flags_behind(p, exchange);
+    __syncthreads(); /* the flags are raised before any thread waits */
+  }
   uint64_t begin = wr_peer_clock();
-  late = !receive_elements(p, buffer, exchange, first, step, halo) || late;
+  late = !receive<RECORDS_GO>(p, buffer, exchange, first, step, halo) || late;
   if (t == 0 && blockIdx.x == 0) count_waiting(p, begin);
   if (t == 0 && late) give_up(p);
-}
-
-/* A halo of few elements: each travels as a record, without flags and fences. */
-template <class T>
-__global__ void __launch_bounds__(HALO_THREADS)
-    exchange_records(WR_KERNEL_PARAMETER parts_view p, WR_KERNEL_PARAMETER send_work w, const T *x, int ahead,
-                     WR_KERNEL_PARAMETER halo_buffer buffer, T *halo) {
-  wr_begin_kernel();
-  int64_t first = blockIdx.x * (int64_t)HALO_THREADS + threadIdx.x, step = gridDim.x * (int64_t)HALO_THREADS;
-  uint32_t exchange = p.now->exchange;
-  sender<T> at = {};
-  at.k = first;
-  bool has = read_element(w, x, at), late = !wait_for_room(p, exchange, exchange - 1 + (uint32_t)ahead);
-  send_elements(w, x, has && !late, step, exchange, at);
-  __syncthreads();
-  if (threadIdx.x == 0) count_exchange(p, exchange);
-  uint64_t begin = wr_peer_clock();
-  late = late || !receive_records(p, buffer, exchange, first, step, halo);
-  if (threadIdx.x != 0) return;
-  if (blockIdx.x == 0) count_waiting(p, begin);
-  if (late) give_up(p);
 }
 
 /* An exchange beside a sum over all parts, which the first block does, or where there is one, that block before it receives.
  * The others have room for the elements; kernels before may have sent them, so that w has none. All blocks must run at the
  * same time. */
-template <class T>
+template <bool RECORDS_GO, class T>
 __global__ void __launch_bounds__(HALO_THREADS, HALO_BLOCKS)
     sum_and_exchange(WR_KERNEL_PARAMETER parts_view p, WR_KERNEL_PARAMETER sum_work sums,
                      WR_KERNEL_PARAMETER wr_step_work then, WR_KERNEL_PARAMETER send_work w, const T *y,
-                     WR_KERNEL_PARAMETER halo_buffer buffer, bool is_records, T *halo) {
+                     WR_KERNEL_PARAMETER halo_buffer buffer, T *halo) {
   wr_begin_kernel();
   const int t = (int)threadIdx.x;
-  const bool adds = blockIdx.x == 0, is_alone = gridDim.x == 1;
+  const bool adds = blockIdx.x == 0, is_alone = gridDim.x == 1, are_sent = w.count == 0;
   const int64_t block = is_alone ? 0 : (int64_t)blockIdx.x - 1, blocks = is_alone ? 1 : gridDim.x - 1;
   const int64_t k = block * HALO_THREADS + t, step = blocks * HALO_THREADS;
   const uint32_t exchange = p.now->exchange;
@@ -346,23 +327,17 @@ __global__ void __launch_bounds__(HALO_THREADS, HALO_BLOCKS)
     sender<T> at = {};
     at.k = k;
     bool has = read_element(w, y, at);
-    send_elements(w, y, has, step, exchange, at);
+    send_elements<RECORDS_GO>(w, y, has, step, exchange, at);
   }
-  const bool are_sent = w.count == 0;
-  if (adds && are_sent && !is_records && t >= SUM_THREADS) raise_flag(p, t - SUM_THREADS, exchange);
+  if (!RECORDS_GO && are_sent && adds && t >= SUM_THREADS) raise_flag(p, t - SUM_THREADS, exchange);
   __syncthreads();
   if (t == HALO_THREADS - 1) {
     count_exchange(p, exchange);
-    if (!is_records && !are_sent) {
-      __threadfence_system();
-      if (is_last(&p.now->sent))
-        for (int r = 0; r < p.size; r++) raise_flag(p, r, exchange);
-    }
+    if (!RECORDS_GO && !are_sent) raise_flags_behind(p, exchange);
   }
   if (adds) sum_by_block(p, sums, then, exchange);
   if (adds && !is_alone) return;
-  bool in_time = is_records ? receive_records(p, buffer, exchange, k, step, halo)
-                            : receive_elements(p, buffer, exchange, k, step, halo);
+  bool in_time = receive<RECORDS_GO>(p, buffer, exchange, k, step, halo);
   if (t == 0 && !in_time) give_up(p);
 }
 
