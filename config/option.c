@@ -435,13 +435,15 @@ void wr_knobs_text(const wr_knob *table, const void *knobs, char *text, size_t s
 typedef struct grammar {
   struct option *longs; /* a row each and a row of zeros                        */
   char *letters;        /* ":t:v"; the first colon sets a missing argument apart */
+  char *given;          /* behind the letters, a row each: 1 once it was met     */
 } grammar;
 
 static wr_status build_grammar(const wr_option *table, grammar *to) {
   int64_t nrows = 0;
   WR_EACH_OPTION(row, table) nrows++;
   PASS(wr_alloc_zeroed(&to->longs, nrows + 1, sizeof *to->longs, "the names of the options"));
-  PASS(wr_alloc_zeroed(&to->letters, 2 * nrows + 2, 1, "the letters of the options"));
+  PASS(wr_alloc_zeroed(&to->letters, 3 * nrows + 2, 1, "the letters of the options"));
+  to->given = to->letters + 2 * nrows + 2;
   char *letter = to->letters;
   *letter++ = ':';
   WR_EACH_OPTION(row, table) {
@@ -509,6 +511,35 @@ static wr_status find_config(const wr_option *table, const grammar *from, int ar
   }
 }
 
+/* The text of a row that has one := both, with a line's end between them. */
+static wr_status add_text(const wr_option *row, void *settings, const char *text, const char *where) {
+  char *joined, **value = (char **)(void *)((char *)settings + row->offset);
+  size_t bytes = strlen(*value) + strlen(text) + 2;
+  PASS(wr_alloc(&joined, (int64_t)bytes, 1, "the texts of an option"));
+  snprintf(joined, bytes, "%s\n%s", *value, text);
+  wr_status status = set_row(row, settings, joined, where);
+  wr_free(joined);
+  return status;
+}
+
+wr_status wr_option_split(const char *joined, char ***texts, int64_t *count) {
+  WR_NEED(texts);
+  WR_NEED(count);
+  *texts = NULL, *count = 0;
+  if (joined == NULL) return WR_OK;
+  int64_t most = 1;
+  for (const char *at = joined; *at; at++) most += *at == '\n';
+  size_t bytes = strlen(joined) + 1;
+  PASS(wr_alloc(texts, most * (int64_t)sizeof **texts + (int64_t)bytes, 1, "the texts of an option"));
+  char *text = memcpy(*texts + most, joined, bytes);
+  for (char *end; text; text = end) {
+    end = strchr(text, '\n');
+    if (end) *end++ = '\0';
+    (*texts)[(*count)++] = text;
+  }
+  return WR_OK;
+}
+
 wr_status wr_options_parse(const wr_option *table, void *settings, int argc, char **argv, int *first_operand) {
   grammar options = {0};
   const char *path;
@@ -531,7 +562,10 @@ wr_status wr_options_parse(const wr_option *table, void *settings, int argc, cha
   for (;;) {
     TRY(next_option(table, &options, argc, argv, &row, where));
     if (row == NULL) break;
-    TRY(wr_option_set(table, settings, row->name, optarg, where));
+    char *given = &options.given[row - table];
+    TRY(row->repeats && *given ? add_text(row, settings, optarg, where)
+                               : wr_option_set(table, settings, row->name, optarg, where));
+    *given = 1;
   }
   *first_operand = optind;
 done:
@@ -724,6 +758,18 @@ static const char *usual_text(const wr_option *row, size_t *length) {
   return text;
 }
 
+/* Without memory to take the texts apart the option is left out. */
+static void write_repeated(const wr_option *row, const char *value, FILE *out) {
+  char **texts;
+  int64_t count;
+  if (wr_option_split(value, &texts, &count) != WR_OK) return;
+  for (int64_t k = 0; k < count; k++) {
+    fprintf(out, " --%s ", row->name);
+    wr_options_word(texts[k], out);
+  }
+  wr_free(texts);
+}
+
 /* A value that is written otherwise than its default in the table counts as different, which does no harm. */
 void wr_options_command(const wr_option *table, const void *settings, FILE *out) {
   WR_EACH_OPTION(row, table) {
@@ -735,6 +781,10 @@ void wr_options_command(const wr_option *table, const void *settings, FILE *out)
     const char *usual = usual_text(row, &usual_length);
     if (value == NULL || row->command || row->missing != NULL || is_config(row)) continue;
     if (length == usual_length && strncmp(value, usual, length) == 0) continue;
+    if (row->repeats) {
+      write_repeated(row, value, out);
+      continue;
+    }
     fprintf(out, " --%s", row->name);
     if (row->type == WR_OPTION_FLAG) continue;
     fputc(' ', out);

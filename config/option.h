@@ -36,6 +36,7 @@ typedef struct wr_option {
   const char *help;     /* one phrase                                                                      */
   const char *group;    /* heading in --help; NULL: the heading of the row before                          */
   const char *missing;  /* not NULL: this build lacks the part, and the option is refused with this        */
+  int repeats;          /* WR_OPTION_TEXT, 1: given again on a command line, another text is added behind a line's end */
   int command;          /* 1: an action (--help, --version): not in config files nor among the settings    */
 } wr_option;
 
@@ -81,6 +82,9 @@ void wr_options_word(const char *word, FILE *out);
 
 /* Prints the options by groups: names, argument, help, default and range, no wider than wr_text_width(out). */
 void wr_options_help(const wr_option *table, FILE *out);
+
+/* *texts := the texts of a row that repeats, *count of them, in one block for wr_free; none (NULL) of NULL. WR_ENOMEM */
+wr_status wr_option_split(const char *joined, char ***texts, int64_t *count);
 
 /* Frees the texts of the settings. */
 void wr_options_release(const wr_option *table, void *settings);

@@ -74,9 +74,11 @@ static void describe(const wr_settings *s, const wr_system *system, int64_t coun
   wr_line line = {0};
   int64_t below = s->precision == WR_F32 ? wr_system_below_f32(system) : 0;
   wr_line_add(&line, "%s%sb = %.100s", facts->remark, facts->remark[0] ? "; " : "",
-              s->rhs          ? s->rhs
+              s->rhs          ? s->rhs_files[0]
               : s->rhs_random ? "A times random numbers"
                               : "A times ones");
+  if (s->rhs_count > 1)
+    wr_line_add(&line, " and %" PRId64 " more file%s", s->rhs_count - 1, s->rhs_count == 2 ? "" : "s");
   if (count > 1) wr_line_add(&line, ", %" PRId64 " columns", count);
   if (system->scaling.sentence[0]) wr_line_add(&line, "; %s", system->scaling.sentence);
   if (system->matrix_exponent != 0) wr_line_add(&line, "; A scaled by 2^%d", system->matrix_exponent);
@@ -86,6 +88,8 @@ static void describe(const wr_settings *s, const wr_system *system, int64_t coun
   snprintf(facts->remark, sizeof facts->remark, "%.*s", (int)sizeof facts->remark - 1, line.text);
 }
 
+static const char *name_of_sides(const wr_settings *s) { return s->rhs_count == 1 ? s->rhs : "--rhs-file"; }
+
 /* What is for one right-hand side. */
 static wr_status check_sides(const wr_settings *s, const problem *p) {
   const struct {
@@ -94,12 +98,12 @@ static wr_status check_sides(const wr_settings *s, const problem *p) {
   } others[] = {{"check", s->check != NULL}, {"history", s->history != NULL}, {"repeat", s->repeat > 1}};
   for (size_t k = 0; k < sizeof others / sizeof *others; k++)
     if (others[k].given)
-      return wr_fail(WR_EUSAGE, "--%s is for one right-hand side: %s has %lld", others[k].name, s->rhs,
+      return wr_fail(WR_EUSAGE, "--%s is for one right-hand side: %s has %lld", others[k].name, name_of_sides(s),
                      (long long)p->sides);
   if (p->guesses == 0 || p->guesses == 1 || p->guesses == p->sides) return WR_OK;
   return wr_fail(WR_EINPUT,
                  "%s has %lld first guesses, and %s %lld right-hand sides: it must be as many, or one for all",
-                 s->guess, (long long)p->guesses, s->rhs, (long long)p->sides);
+                 s->guess, (long long)p->guesses, name_of_sides(s), (long long)p->sides);
 }
 
 /* A row of zeros asks for a b of 0 there, in every right-hand side. */
@@ -122,14 +126,40 @@ static wr_status copy_side(const problem *p, int64_t n, int64_t side, double **b
   return wr_copy_elements(p->x + (p->guesses > 1 ? side * n : 0), n, "a first guess", x);
 }
 
+/* *b := [*sides][n], those of all files of -b, one behind the other. */
+static wr_status read_sides(const wr_settings *s, int64_t n, const wr_ids *ids, int64_t *sides, double **b) {
+  wr_status status;
+  double **file = NULL; /* [rhs_count] */
+  int64_t *columns = NULL;
+  *sides = 0;
+  TRY(wr_alloc_zeroed(&file, s->rhs_count, sizeof *file, "right-hand sides"));
+  TRY(wr_alloc_zeroed(&columns, s->rhs_count, sizeof *columns, "right-hand sides"));
+  for (int64_t k = 0; k < s->rhs_count; k++) {
+    wr_vector_need rows = {.n = n, .whose = "the matrix's rows", .ids = ids, .columns = &columns[k]};
+    TRY(wr_vector_read(s->rhs_files[k], &rows, &file[k]));
+    *sides += columns[k];
+  }
+  if (s->rhs_count == 1) {
+    *b = file[0], file[0] = NULL;
+    goto done;
+  }
+  TRY(wr_alloc(b, n * *sides, sizeof **b, "right-hand sides"));
+  for (int64_t k = 0, at = 0; k < s->rhs_count; at += n * columns[k++])
+    memcpy(*b + at, file[k], (size_t)(n * columns[k]) * sizeof **b);
+done:
+  for (int64_t k = 0; file && k < s->rhs_count; k++) wr_free(file[k]);
+  wr_free(file);
+  wr_free(columns);
+  return status;
+}
+
 static wr_status open_problem(const wr_settings *s, wr_csr *A, const wr_ids *ids, const wr_watch *watch,
                               wr_problem_facts *facts, void *of) {
   wr_status status = WR_OK;
   problem *p = of;
   double *b = NULL, *guess = NULL;
   p->settings = s, p->sides = 1;
-  wr_vector_need rows = {.n = wr_csr_all_rows(A), .whose = "the matrix's rows", .ids = ids, .columns = &p->sides};
-  if (s->rhs) TRY(wr_comm_agree(wr_csr_comm(A), wr_vector_read(s->rhs, &rows, &b)));
+  if (s->rhs) TRY(wr_comm_agree(wr_csr_comm(A), read_sides(s, wr_csr_all_rows(A), ids, &p->sides, &b)));
   TRY(wr_halo_take_own(A, p->sides, &b));
   TRY(wr_comm_agree(wr_csr_comm(A), check_empty_rows(s, A, p, b, facts->source)));
   wr_vector_need unknowns = {.n = A->halo ? wr_csr_all_rows(A) : A->ncols, .whose = "the matrix's columns", .ids = ids};

@@ -88,8 +88,9 @@ static void say_failure(void *of) {
 
 /* How many of the files of vectors, sets and parts are standard input. */
 static int count_standard_inputs(const wr_settings *s) {
-  const char *const paths[] = {s->rhs, s->guess, s->personalize, s->check, s->seeds, s->partition};
+  const char *const paths[] = {s->guess, s->personalize, s->check, s->seeds, s->partition};
   int count = 0;
+  for (int64_t k = 0; k < s->rhs_count; k++) count += strcmp(s->rhs_files[k], "-") == 0;
   for (size_t k = 0; k < sizeof paths / sizeof *paths; k++) count += paths[k] && strcmp(paths[k], "-") == 0;
   return count;
 }
@@ -505,7 +506,7 @@ static wr_status check_paths(const job *j) {
       {"--report", s->report, 1},
       {"--save-binary", s->save_binary, 1}, {"--tune-cache", s->tune_cache, 1},
       {"standard output", direct || s->quiet ? NULL : "-", 1},
-      {"the list", j->list, 0}, {"--rhs-file", s->rhs, 0}, {"--guess", s->guess, 0},
+      {"the list", j->list, 0}, {"--guess", s->guess, 0},
       {"--personalize", s->personalize, 0}, {"--seeds", s->seeds, 0}, {"--check", s->check, 0},
       {"--partition", s->partition && strcmp(s->partition, "metis") != 0 ? s->partition : NULL, 0},
       {"--config", s->config, 0}};
@@ -516,10 +517,12 @@ static wr_status check_paths(const job *j) {
         WR_EUSAGE,
         "only one of --output, --json, --jsonl, --report, --history, --save-binary and the best nodes (--format "
         "without --output) can go to standard output"));
-  TRY(wr_alloc(&paths, GIVEN + j->matrices.count, sizeof *paths, "the names of files"));
+  int64_t count = GIVEN;
+  TRY(wr_alloc(&paths, GIVEN + s->rhs_count + j->matrices.count, sizeof *paths, "the names of files"));
   memcpy(paths, given, sizeof given);
-  for (int64_t k = 0; k < j->matrices.count; k++) paths[GIVEN + k] = (wr_path){"the matrix", j->matrices.name[k], 0};
-  TRY(wr_paths_check(paths, GIVEN + j->matrices.count));
+  for (int64_t k = 0; k < s->rhs_count; k++) paths[count++] = (wr_path){"--rhs-file", s->rhs_files[k], 0};
+  for (int64_t k = 0; k < j->matrices.count; k++) paths[count++] = (wr_path){"the matrix", j->matrices.name[k], 0};
+  TRY(wr_paths_check(paths, count));
   for (int k = 0; k < GIVEN; k++) { /* without a tuning cache a solve goes on */
     int may_fail = given[k].path == s->jsonl || given[k].path == s->tune_cache;
     if (given[k].path && given[k].is_output && !may_fail) TRY(wr_output_check(given[k].path));
@@ -827,6 +830,7 @@ int wr_program_run(const wr_program *program, int argc, char **argv) {
   wr_output_abandon(&j->lines);
   wr_matrix_list_free(&j->matrices);
   wr_options_release(program->options, &j->settings);
+  wr_free(j->settings.rhs_files);
   wr_free(j);
   return code;
 }

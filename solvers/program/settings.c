@@ -152,8 +152,9 @@ const wr_option wr_bicgstab_table[] = {
     PARTS_OPTIONS,
     {.name = "rhs-file", .letter = 'b', .type = WR_OPTION_TEXT, .offset = AT(rhs), .argument = "FILE",
      .group = "The method",
-     .help = "right-hand side; the columns of a Matrix Market or NumPy array n x k are as many, which share what is "
-             "prepared and, by conjugate gradients and BiCGSTAB, each reading of the matrix"},
+     .repeats = 1,
+     .help = "right-hand side; several, by -b again or as the columns of a Matrix Market or NumPy array n x k, share "
+             "what is prepared and, by conjugate gradients and BiCGSTAB, each reading of the matrix"},
     {.name = "rhs", .type = WR_OPTION_TEXT, .offset = AT(rhs_text), .value = "ones", .argument = "ones|random:SEED",
      .help = "without a file: b = A times this x"},
     {.name = "method", .type = WR_OPTION_CHOICE, .offset = AT(method), .choices = "auto|bicgstab|bicgstabl|idr|cg",
@@ -514,6 +515,7 @@ wr_status wr_settings_finish(wr_settings *s) {
   if (s->check) PASS(finish_check(s));
   if (s->fallback == WR_FALLBACK_DIRECT) PASS(check_fallback());
   PASS(finish_precond(s));
+  PASS(wr_option_split(s->rhs, &s->rhs_files, &s->rhs_count));
   /* rhs_text is NULL for pagerank alone: bicgstab sets it. Values of `stop` of both programs overlap. */
   if (s->rhs_text == NULL && s->stop == WR_STOP_ORDER) PASS(finish_order(s));
   if (s->rhs_text == NULL && s->precision == WR_PRECISION_MIXED) PASS(finish_mixed(s));

@@ -87,6 +87,8 @@ typedef struct wr_settings {
   int verify_auto;    /* 1: the level is chosen by cost        */
   wr_verified verify;
   int64_t verify_rows; /* of sample:N */
+  char **rhs_files;    /* [rhs_count] of --rhs-file, in one block for wr_free */
+  int64_t rhs_count;
   int rhs_random;      /* 1: --rhs random:SEED                 */
   int64_t rhs_seed;
   wr_edge_choice columns; /* of --columns                      */

@@ -104,8 +104,24 @@ check_refused() {
 }
 
 make_sides "$(rows_of)"
+# -b again: the columns of all files, with the bits that one file with all of them gives.
+check_files() {
+  run 0 bicgstab -q --precond jacobi -b "$sides" -o "$work/all.txt" "$system"
+  head -n 2 "$sides" | sed 's/5$/2/' >"$work/two.mtx"
+  cat "$work/b2.txt" "$work/b3.txt" >>"$work/two.mtx"
+  run 0 bicgstab --precond jacobi -b "$work/b1.txt" -b "$work/two.mtx" --rhs-file "$work/b4.txt" -b "$work/b5.txt" \
+    -o "$work/files.txt" "$system"
+  says "$out" '5 right-hand sides' "b = $work/b1.txt and 3 more files, 5 columns"
+  same 'the solutions for one file and for four' "$work/all.txt" "$work/files.txt"
+  refuses 3 'none.txt: cannot be opened' bicgstab -b "$work/b1.txt" -b "$work/none.txt" "$system"
+  refuses 1 '--check is for one right-hand side: --rhs-file has 2' bicgstab -b "$work/b1.txt" -b "$work/b2.txt" \
+    --check "$work/b1.txt" "$system"
+  refuses 1 'standard input' bicgstab -b - -b - "$system"
+}
+
 check_options
 check_report
+check_files
 check_forms
 check_refused
 report

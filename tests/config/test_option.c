@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "tests/check.h"
+#include "config/memory.h"
 #include "tests/config/option_table.h"
 
 static void test_defaults(void) {
@@ -295,6 +296,40 @@ static void test_command_line(void) {
   CHECK(first == 1);
 }
 
+static void test_repeated(void) {
+  CASE("options that are given again");
+  static const wr_option rows[] = {
+      {.name = "file", .letter = 'f', .type = WR_OPTION_TEXT, .offset = 0, .repeats = 1, .help = "a file"}, {0}};
+  char program[] = "p", letter[] = "-f", first[] = "a b", operand[] = "x", joined[] = "--file=c", last[] = "d",
+       other[] = "z";
+  char *line[] = {program, letter, first, operand, joined, letter, last, NULL},
+       *again[] = {program, letter, other, NULL};
+  char *file, *text, *written, **texts;
+  int operands;
+  size_t size;
+  int64_t count;
+  CHECK_OK(wr_options_default(rows, &file));
+  CHECK_OK(wr_options_parse(rows, &file, 7, line, &operands));
+  CHECK(strcmp(file, "a b\nc\nd") == 0 && operands == 6);
+  CHECK_OK(wr_option_split(file, &texts, &count));
+  CHECK(count == 3 && strcmp(texts[0], "a b") == 0 && strcmp(texts[1], "c") == 0 && strcmp(texts[2], "d") == 0);
+  wr_free(texts);
+  CHECK_OK(wr_options_text(rows, &file, &text));
+  CHECKF(strcmp(text, "file = \"a b\\nc\\nd\"\n") == 0, "%s", text);
+  FILE *out = open_memstream(&written, &size);
+  wr_options_command(rows, &file, out);
+  fclose(out);
+  CHECKF(strcmp(written, " --file 'a b' --file c --file d") == 0, "%s", written);
+  CHECK_OK(wr_options_parse(rows, &file, 3, again, &operands)); /* what was there before the line gives way */
+  CHECK(strcmp(file, "z") == 0);
+  CHECK_OK(wr_option_split(NULL, &texts, &count));
+  CHECK(texts == NULL && count == 0);
+  CHECK_OK(wr_option_split("", &texts, &count));
+  CHECK(count == 1 && texts[0][0] == '\0');
+  wr_free(texts), wr_free(text), free(written);
+  wr_options_release(rows, &file);
+}
+
 static void test_wrong_command_lines(void) {
   CASE("wrong command lines");
   static const struct {
@@ -369,6 +404,7 @@ int main(void) {
   test_other_types();
   test_unknown();
   test_command_line();
+  test_repeated();
   test_wrong_command_lines();
   test_silence();
   return wr_test_report("option");
