@@ -99,6 +99,15 @@ static void try_option_set(void) {
   CHECK_FAILS(WR_EUSAGE, wr_option_set(NULL, &settings, "number", "1", "a test"));
 }
 
+static void try_option_split(void) {
+  char **texts;
+  int64_t count;
+  REFUSED("texts is NULL", wr_option_split("a", NULL, &count));
+  REFUSED("count is NULL", wr_option_split("a", &texts, NULL));
+  CHECK_OK(wr_option_split(NULL, &texts, &count));
+  CHECK(texts == NULL && count == 0);
+}
+
 static void try_options_parse(void) {
   some_settings settings = {0};
   char name[] = "a test", *words[] = {name, NULL};
@@ -200,6 +209,7 @@ static void try_closest(void) {
       {"wr_options_command", try_options_command}, {"wr_options_word", try_options_word},            \
       {"wr_option_find", try_option_find}, {"wr_option_range", try_option_range},                    \
       {"wr_options_default", try_options_default}, {"wr_option_set", try_option_set},                \
+      {"wr_option_split", try_option_split},                                                         \
       {"wr_options_parse", try_options_parse}, {"wr_options_read", try_options_read},                \
       {"wr_options_write", try_options_write}, {"wr_options_help", try_options_help},                \
       {"wr_options_release", try_options_release}, {"wr_knobs_parse", try_knobs_parse},              \
