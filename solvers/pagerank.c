@@ -97,10 +97,14 @@ static double rate_of(const wr_pagerank_options *o) {
   return (o->method == WR_PAGERANK_POWER ? o->damping : 1) / (1 - o->damping);
 }
 
-/* The change at which to stop. The bound has a part for rounding, which is taken off the tolerance if half of it is left. */
+double wr_pagerank_target_bound(double tolerance, double rounding) {
+  return rounding > 0.9 * tolerance ? tolerance : tolerance - rounding;
+}
+
+/* The change at which to stop. */
 static double target_change(const wr_pagerank_options *o, double rounding) {
   if (o->stop_on_change) return o->tolerance;
-  double target = rounding > o->tolerance / 2 ? o->tolerance : o->tolerance - rounding;
+  double target = wr_pagerank_target_bound(o->tolerance, rounding);
   if (o->method != WR_PAGERANK_POWER) return target * (1 - o->damping);
   return o->damping > 0 ? target * (1 - o->damping) / o->damping : DBL_MAX;
 }
@@ -185,6 +189,12 @@ static wr_status multiply_start(wr_pagerank *p, isolated by) {
   return p->env->ops->fused(p->env, &f);
 }
 
+/* By which a step multiplies the error at least. */
+static double promised_rate(const wr_pagerank_options *o) {
+  double d = o->damping;
+  return o->method == WR_PAGERANK_POWER ? d : d / (1 + sqrt(1 - d * d));
+}
+
 wr_pagerank_scalars wr_pagerank_scalars_of(const wr_pagerank *p, const wr_pagerank_options *o) {
   wr_pagerank_scalars s = {0};
   s.relaxation = 1, s.omega = 2;
@@ -193,6 +203,8 @@ wr_pagerank_scalars wr_pagerank_scalars_of(const wr_pagerank *p, const wr_pagera
   s.last_part = s.limit - p->loop->unroll;
   s.least = s.window_least = s.huge = DBL_MAX;
   s.window_length = 10, s.hardly = (1 + pow(o->damping, 10)) / 2, s.tiny = 1000 * wr_type_unit(p->env->type);
+  if (o->method == WR_PAGERANK_CHEBYSHEV) /* a window reduces the error to e^-12, though not the L1 norm of each change */
+    s.window_length = fmax(10, ceil(-12 / log(promised_rate(o)))), s.hardly = 0.5, s.tiny = s.huge;
   s.log_room = WR_LOG_ROOM;
   return s;
 }
@@ -355,6 +367,24 @@ static wr_status count_sums(wr_pagerank *p, const wr_pagerank_options *o, wr_res
   if (isfinite(result->change)) PASS(bound_sums(p, o, &sums));
   result->rounding += sums, result->bound += sums;
   return WR_OK;
+}
+
+/* A change that is small enough does not meet the tolerance where rounding may have added more than is left of it, unless the
+ * order was asked for and is proven. Ranks are divided by their sum at the end, so no error exceeds 2. */
+static void judge_bound(const wr_pagerank *p, const wr_pagerank_options *o, wr_result *r) {
+  int is_proven =
+      r->order.asked > 0 && (r->order.proven >= r->order.asked || r->change > target_change(o, r->rounding));
+  if (isfinite(r->change) && r->bound > 2) r->bound = 2;
+  if (r->outcome == WR_CONVERGED && !o->stop_on_change && !is_proven && r->bound > o->tolerance)
+    r->outcome = WR_STAGNATED;
+  if (r->outcome != WR_STAGNATED || r->note[0]) return;
+  const char *other = p->env->type == WR_F32 ? ", or f64 or mixed precision," : "";
+  if (r->measure > o->tolerance)
+    snprintf(r->note, sizeof r->note,
+             "rounding keeps the change of a step from becoming smaller: a larger tolerance%s would help", other);
+  else
+    snprintf(r->note, sizeof r->note, "%.3g of the bound are for rounding: a larger tolerance%s would help",
+             r->rounding, other);
 }
 
 static wr_status review_all(wr_pagerank *p, wr_order_watch *watch, double bound) {
@@ -636,12 +666,12 @@ wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const 
     snprintf(result->note, sizeof result->note, "the time limit %s",
              g.scalars.steps > 0 ? "has passed; the scores are those of the last iteration"
                                  : "had passed before the first iteration");
-  double last = target_change(&g.o, rounding_of(p, o)), d = o->damping;
-  double promised = o->method == WR_PAGERANK_POWER ? d : d / (1 + sqrt(1 - d * d)); /* the rate of the method */
+  double last = target_change(&g.o, rounding_of(p, o)), promised = promised_rate(o);
   result->order = (wr_order_facts){.asked = g.watch.ranks, .proven = g.watch.found.proven, .reviews = g.watch.reviews,
                                    .crowded = g.watch.crowded, .spared = wr_order_spared(&g.watch, last, promised)};
   count_multiplies(&g);
   TRY(count_sums(p, o, result));
+  judge_bound(p, o, result);
 done:
   wr_order_watch_close(&g.watch);
   wr_plan_forget(p->plan);

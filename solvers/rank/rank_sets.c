@@ -9,6 +9,7 @@
 #include "config/elements.h"
 #include "config/memory.h"
 #include "solvers/candidates.h"
+#include "solvers/pagerank.h"
 #include "solvers/scores.h"
 #include "solvers/top.h"
 #include "spmv/device/columns.h"
@@ -226,7 +227,7 @@ static wr_status find_rounding(batch *b) {
   b->sum_unit = fmax(units[1], wr_type_unit(WR_F64));
   b->rounding = (1.001 * step + links * least) / (1 - d);
   b->sum_error = 1 + chain + 4 * u;
-  double target = b->rounding > b->o.tolerance / 2 ? b->o.tolerance : b->o.tolerance - b->rounding;
+  double target = wr_pagerank_target_bound(b->o.tolerance, b->rounding);
   b->target = b->o.stop_on_change ? b->o.tolerance : d > 0 ? target * (1 - d) / d / b->sum_error : DBL_MAX;
   return WR_OK;
 }
@@ -504,6 +505,8 @@ static wr_status finish_set(batch *b, ended_set *e, wr_status (*done)(void *cont
   wr_set_ranks *found = &e->found;
   int is_one = is_checked(b, found->set) && found->outcome != WR_NON_FINITE;
   PASS(find_bound(b, &e->one, found->change, &found->bound));
+  if (found->outcome == WR_CONVERGED && !b->o.stop_on_change && found->bound > b->o.tolerance)
+    found->outcome = WR_STAGNATED;
   if (!isfinite(found->bound)) found->bound = INFINITY;
   if (is_one) PASS(wr_comm_agree(b->graph->comm, download_scores(b, &e->one)));
   if (is_one) PASS(check_bound(b, e->value, found));

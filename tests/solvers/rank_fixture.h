@@ -273,8 +273,9 @@ static inline void check_ranking(const ground *g, const ranking *r, const exact_
          result->bound);
   check_rounding(r, unit);
   CHECKF(result->measure == compared, "%g was compared", result->measure);
-  CHECKF((result->outcome == WR_CONVERGED) == (compared <= o->tolerance), "%s with %g of %g",
-         wr_outcome_title(result->outcome), compared, o->tolerance);
+  double judged = o->stop_on_change ? compared : result->bound;
+  CHECKF((result->outcome == WR_CONVERGED) == (judged <= o->tolerance), "%s with %g of %g",
+         wr_outcome_title(result->outcome), judged, o->tolerance);
   CHECKF(result->iterations >= 1 && result->iterations <= o->iterations, "%lld", (long long)result->iterations);
   CHECKF(r->verdict.multiplied_right, "largest error %g of its bound", r->verdict.worst_row);
   CHECKF(r->verdict.rows == exact->n, "%lld rows verified", (long long)r->verdict.rows);
