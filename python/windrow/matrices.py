@@ -136,7 +136,7 @@ class Matrix:
             raise UsageError(f"A is a tuple of {len(A)}, not (rows, cols) or (rows, cols, vals)")
         if counts_once and len(A) == 3:
             raise UsageError("counts_once is for entries without values, (rows, cols)")
-        rows, cols = np.asarray(A[0]), np.asarray(A[1])
+        rows, cols = _ids(A[0]), _ids(A[1])
         if rows.ndim != 1 or rows.shape != cols.shape:
             raise UsageError(f"rows have shape {rows.shape} and cols {cols.shape}; both are of one length")
         if labels or (rows.size and rows.dtype.kind in "USO" or cols.dtype.kind in "USO"):
@@ -196,6 +196,13 @@ class Matrix:
             rows, cols = np.concatenate([rows, cols[other]]), np.concatenate([cols, rows[other]])
             vals = None if vals is None else np.concatenate([vals, vals[other]])
         _new_coo((count, count), rows, cols, vals, counts_once, handle)
+
+
+def _ids(given):
+    """As an array. NumPy makes texts of all ids of a list that has some, so 1 and "1" would be one: the list's own stay."""
+    array = np.asarray(given)
+    is_text = array.dtype.kind in "US" and not hasattr(given, "dtype")
+    return np.asarray(given, dtype=object) if is_text else array
 
 
 def read(name, **options):

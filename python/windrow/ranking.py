@@ -58,6 +58,20 @@ class RankResult:
         """The score of a node by its name; KeyError where there is none."""
         return float(self.scores[self.graph.find(node)])
 
+    def __contains__(self, node):
+        try:
+            self.graph.find(node)
+        except KeyError:
+            return False
+        return True
+
+    def __len__(self):
+        return len(self.scores)
+
+    def __iter__(self):
+        """The names of the nodes, in the order of the scores."""
+        return iter(self.as_dict())
+
     def top(self, k=10):
         """The k nodes with the greatest scores, greatest first: a list of (name, score). Equal scores go by number.
 
@@ -210,7 +224,7 @@ def _graph(A, threads, reading):
 def _options(watch, damping, tol, time_limit, maxiter, check_every, threads, deterministic, links_are_in, **texts):
     damping = library.real("damping", damping)
     if not 0 < damping < 1:
-        raise UsageError(f"damping is {damping:g}; it is between 0 and 1")
+        raise UsageError(f"damping is {damping:g}; it is above 0 and below 1")
     return RankOptions(
         damping=damping, tolerance=library.positive("tol", tol), time_limit=library.positive("time_limit", time_limit),
         max_iterations=0 if maxiter is None else library.whole("maxiter", maxiter, least=1),

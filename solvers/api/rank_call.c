@@ -40,7 +40,7 @@ enum { F64, F32, MIXED }; /* the words of options->precision */
 
 static wr_status check_options(const char *function, const wr_rank_options *o) {
   if (!(o->damping >= 0 && o->damping < 1))
-    return wr_refuse(function, "options->damping is %g; it is 0, for 0.85, or between 0 and 1", o->damping);
+    return wr_refuse(function, "options->damping is %g; it is 0, for 0.85, or above 0 and below 1", o->damping);
   if (!(o->tolerance >= 0) || isinf(o->tolerance))
     return wr_refuse(function, "options->tolerance is %g; it is finite and 0 or more", o->tolerance);
   if (!(o->time_limit >= 0)) return wr_refuse(function, "options->time_limit is %g; it is 0 or more", o->time_limit);
@@ -126,7 +126,6 @@ static wr_status prepare(const wr_rank_options *o, const double *scores, rank_ca
   PASS(choose(o, c));
   PASS(open_place(o, c));
   PASS(check_arrays(o, scores, c));
-  PASS(wr_csr_check_range(&c->rows, c->precision == F32));
   PASS(make_graph(o, c));
   if (c->of_sets) env->need_columns = wr_rank_sets_columns(env);
   const wr_plan_use use = wr_scoring_use(&c->options, &c->graph);

@@ -335,7 +335,7 @@ const wr_program_text wr_spmv_text = {
             {"bytes, GB/s", "the least that a multiply moves, and that divided by the hot time"},
             {"read", "GB/s as a share of the bandwidth measured for reading memory; from cache: more than that"},
             {"memory", "of the backend's format and of the matrix's arrays that it uses"},
-            {"speed-up", "against the first backend of the list; = if the intervals are not 2% apart"},
+            {"speed-up", "against the first backend of the list; = if the intervals are not 2% apart, ? if there are none"},
             {"pays at", "multiplies after which the longer preparation has paid; \"to N\": the backend is slower, but "
                         "takes less time to prepare, and so less in all for up to N multiplies"},
             {"saves us", "with --solves or --advise: of a multiply, against the first backend"},
@@ -438,8 +438,9 @@ static wr_status finish_sets_form(wr_settings *s) {
     if (s->format == forms[k].format) asked = k;
   }
   int is_known = named >= 0 || asked >= 0 || strcmp(s->output, "-") == 0;
-  if (!is_known || (s->format > 0 && asked < 0) || (named >= 0 && asked >= 0 && named != asked))
-    return wr_fail(WR_EUSAGE, "%s: with --seeds results end in .tsv, .csv or .jsonl, and --format is tsv or csv",
+  int is_vector = has_ending(s->output, ".mtx") || has_ending(s->output, ".txt") || has_ending(s->output, ".npy");
+  if (!is_known || is_vector || (s->format > 0 && asked < 0) || (named >= 0 && asked >= 0 && named != asked))
+    return wr_fail(WR_EUSAGE, "%s: with --seeds results end in .tsv, .csv or .jsonl, and --format is tsv, csv or json",
                    s->output);
   s->sets_form = forms[named >= 0 ? named : asked >= 0 ? asked : 0].form;
   return WR_OK;

@@ -255,6 +255,7 @@ static wr_status check_calibrate(const job *j, int operands) {
 static wr_status check_advise(wr_spmv_settings *s) {
   const char *other = s->common.backends ? "--backend"
                       : s->vectors > 1   ? "--vectors"
+                      : s->cold          ? "--cold"
                       : s->common.report ? "--report"
                                          : NULL;
   if (!s->advise) return WR_OK;

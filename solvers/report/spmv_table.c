@@ -53,7 +53,7 @@ static void rate_cell(const wr_columns *c, int k, char *cell) {
 
 static int is_wrong(const wr_run *run) { return run->ran && !wr_run_counts(run); }
 
-/* "1.25x": faster or slower by wr_faster; "1.01x =": neither. */
+/* "1.25x": faster or slower by wr_faster; "1.01x =": neither; "1.01x ?": unknown, of too few batches. */
 static void speed_cell(const wr_columns *c, int k, char *cell) {
   const wr_run *run = &c->runs[k];
   wr_apply_standing standing = wr_apply_compare(run, c->base);
@@ -61,8 +61,9 @@ static void speed_cell(const wr_columns *c, int k, char *cell) {
   if (!standing.known) return;
   double ratio = standing.speed_up;
   int decimals = ratio < 0.0995 ? 3 : ratio < 9.995 ? 2 : ratio < 99.95 ? 1 : 0;
-  int in_doubt = run != c->base && !standing.faster && !standing.slower;
-  snprintf(cell, WR_CELL_ROOM, "%.*fx%s", decimals, ratio, in_doubt ? " =" : "  ");
+  int is_unclear = run != c->base && !standing.faster && !standing.slower;
+  int has_intervals = run->applies > WR_LEAST_SAMPLE && c->base->applies > WR_LEAST_SAMPLE;
+  snprintf(cell, WR_CELL_ROOM, "%.*fx%s", decimals, ratio, !is_unclear ? "  " : has_intervals ? " =" : " ?");
 }
 
 static void pays_cell(const wr_columns *c, int k, char *cell) {
