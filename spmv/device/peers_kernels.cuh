@@ -95,17 +95,17 @@ static __device__ inline void sum_by_block(const parts_view &p, const sum_work &
   uint32_t round = p.now->round + 1;
   unsigned broken = p.now->broken, wants = w.stop ? *(const volatile unsigned *)w.stop : 0;
   bool adds = when != 0 && broken == 0;
-  bool mine = adds && r < p.size && (k < w.count || k == CONTROL), late = false;
+  bool is_part = adds && r < p.size && (k < w.count || k == CONTROL), late = false;
   uint64_t bits = 0, begin = wr_peer_clock();
   if (k < w.count) bits = (uint64_t)__double_as_longlong(own);
   if (k == CONTROL) bits = (uint64_t)exchange << 32 | wants;
-  if (mine) wr_record_post<true>(&p.box[r]->sums[round % 2][p.rank][k], bits, round);
+  if (is_part) wr_record_post<true>(&p.box[r]->sums[round % 2][p.rank][k], bits, round);
   __syncthreads();
-  if (mine)
+  if (is_part)
     late = !wr_peer_wait(p.patience,
                          [&] { return wr_record_read<true>(&p.box[p.rank]->sums[round % 2][r][k], round, &bits); });
-  if (mine && k == CONTROL) stops[r] = (unsigned)bits, p.now->done[r] = (uint32_t)(bits >> 32);
-  if (mine && k < w.count) value[t] = __longlong_as_double((long long)bits);
+  if (is_part && k == CONTROL) stops[r] = (unsigned)bits, p.now->done[r] = (uint32_t)(bits >> 32);
+  if (is_part && k < w.count) value[t] = __longlong_as_double((long long)bits);
   late = __syncthreads_or(late);
   if (adds && !late && t < w.count) {
     double sum = 0;
@@ -133,9 +133,9 @@ __global__ void __launch_bounds__(SUM_THREADS)
 
 /* By NCCL: the sums of this part, one behind the other. One warp. */
 __global__ void __launch_bounds__(32)
-    pack_sums(WR_KERNEL_PARAMETER parts_view p, WR_KERNEL_PARAMETER sum_work w, double *mine) {
+    pack_sums(WR_KERNEL_PARAMETER parts_view p, WR_KERNEL_PARAMETER sum_work w, double *sums) {
   wr_begin_kernel();
-  if ((int)threadIdx.x < w.count) mine[threadIdx.x] = *w.sum[threadIdx.x];
+  if ((int)threadIdx.x < w.count) sums[threadIdx.x] = *w.sum[threadIdx.x];
   if (threadIdx.x == 0) p.now->began = wr_peer_clock();
 }
 
