@@ -227,8 +227,9 @@ static void test_scaled_rows(const char *method, int iterations, const char *pre
   CHECK(count == ENTRIES);
   CHECK_OK(wr_matrix_new_coo(ROWS, ROWS, ENTRIES, row, col, val, 0, &A));
   CHECK_OK(wr_trace_new(&trace));
-  const wr_solve_options o = {.size = sizeof o, .device = device, .method = method, .precision = precision, .trace = trace,
-                              .scale = "equilibrate", .precond = "none", .max_iterations = iterations, .check_every = 1};
+  const wr_solve_options o = {.size = sizeof o, .device = device, .method = method, .precision = precision,
+                              .trace = trace, .scale = "equilibrate", .precond = "none", .max_iterations = iterations,
+                              .check_every = 1};
   CHECK_OK(wr_solver_new(A, &o, &solver));
   for (int repeat = 0; repeat < 2; repeat++) { /* the solver has seen other right-hand sides before, or none */
     for (int j = 0; j < COLUMNS; j++) WR_INIT(r[j]);
