@@ -23,7 +23,7 @@ typedef struct wr_lockstep_column {
   int64_t iterations, multiplies;
   wr_vec d;           /* [n]; allocated with WR_LOCKSTEP_MET                                */
   wr_history history; /* in units of ||b||, if the monitor keeps one                        */
-  /* while it is iterated */
+  /* while it is iterated; norms are in the units of the first column where rows have weights */
   double norm_b, bound, first, review; /* review: multiplies from which the next review is due */
 } wr_lockstep_column;
 
@@ -42,7 +42,7 @@ typedef struct wr_lockstep wr_lockstep;
 /* s->method := options.method, or conjugate gradients where the matrix may be positive definite, else BiCGSTAB. */
 void wr_method_choose(wr_bicgstab *s, const wr_bicgstab_options *options);
 
-/* b := that of the system, and t := b - A x, of this norm, x being the guess or 0. */
+/* b := that of the system, with its weights of rows, and t := b - A x, of this norm, x being the guess or 0. */
 wr_status wr_bicgstab_load(wr_bicgstab *s, double *norm);
 
 /* For `count` columns, 2 to WR_MAX_COLUMNS, by s->method and s->precond, which may be NULL. The plan of s was prepared for as

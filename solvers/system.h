@@ -40,7 +40,9 @@ typedef struct wr_system {
   wr_scale asked;           /* how it was to be scaled                                                            */
   const wr_preconditioner *precond; /* D's; NULL: D = 1                                                           */
   wr_scaling scaling;       /* P, R and C                                                                         */
-  double *row_weight;       /* [n] that bring a row of the residual of matrix to the units of b; NULL: ones        */
+  double *row_weight;       /* [n] that bring a row of the residual of matrix to the units of b; NULL: ones. A change of   */
+                            /* rhs_exponent by 1 halves or doubles all of them                                     */
+  int weights_are_cut;      /* 1: some weights, in any part, would be beyond 2^-120 to 2^120 and are these         */
   int exponent;
   int rhs_exponent;
   int matrix_exponent;      /* 0 with D, with a scaling, and while the largest |value| of A is from                */

@@ -1,4 +1,5 @@
 """Linear systems A x = b."""
+import difflib
 import threading
 from collections import namedtuple
 from ctypes import byref, c_void_p
@@ -143,12 +144,21 @@ def _guess_there(x0, n):
     return found
 
 
+def _no_option(name, options):
+    longer = [option for option in options if len(option) > 2 and name.startswith(option)]
+    close = ["rtol"] if name == "tol" else longer or difflib.get_close_matches(name, options, n=1)
+    return f"there is no option {name!r}" + (f"; did you mean {close[0]!r}?" if close else "; help(windrow.Solver) has all")
+
+
 class _Call:
     """A matrix with options as the library takes them, and what these point to."""
 
     def __init__(self, A, *, backend=None, device=None, precision=None, method=None, precond=None, scale=None,
                  fallback=None, stop=None, verify=None, rtol=None, atol=0.0, time_limit=None, maxiter=None,
-                 check_every=None, ell=None, threads=None, deterministic=False, M=None, progress=None, shape=None):
+                 check_every=None, ell=None, threads=None, deterministic=False, M=None, progress=None, shape=None,
+                 **unknown):
+        for name in unknown:
+            raise TypeError(_no_option(name, _Call.__init__.__kwdefaults__))
         self.A = as_matrix(A, shape=shape)
         rtol, atol = 0.0 if rtol is None else library.real("rtol", rtol), library.real("atol", atol)
         self.watch = Watch(progress, _function_of(M, self.A.shape[0]))
@@ -310,8 +320,8 @@ def solve(A, b, x0=None, **options):
     A : Matrix, or what it takes
         Square.
     b : array of shape (n,) or (n, k)
-        One on a GPU is taken as by `Solver.solve`, and solved for on that GPU. Several right-hand sides share the preparation and, by conjugate gradients and BiCGSTAB without a preconditioner or
-        with Jacobi's, each reading of the matrix.
+        One on a GPU is taken as by `Solver.solve`, and solved for on that GPU. Several right-hand sides share the
+        preparation and, by conjugate gradients and BiCGSTAB with any scaling and preconditioner, each reading of the matrix.
     x0 : array of shape (n,), optional
         First guess.
     **options
@@ -376,7 +386,7 @@ def bicgstab(A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=None, M=None, callba
     x0 : array, optional
         First guess.
     rtol, atol : float
-        Convergence is ``||b - A x|| <= max(rtol ||b||, atol)``.
+        Convergence is ``||b - A x|| <= max(rtol ||b||, atol)``. (SciPy: rtol is 1e-5, in older versions ``tol``.)
     maxiter : int, optional
         None: 10000. (SciPy: 10 n.)
     M : sparse matrix, array, operator or function, optional

@@ -26,6 +26,7 @@ struct wr_solver {
   wr_listener listener;
   wr_precondition_function *function; /* M of the caller's; NULL: none */
   double *r, *z;                      /* [n] its arguments                                     */
+  const char *returned;               /* what M returned first, in this solve, that no M does; NULL: nothing */
   wr_vec given;                       /* [n] f64, for b and x on a device; not allocated before */
   double *fetched;                    /* [n] b, and then x, of given                           */
   const double *x0;                   /* [n] of the options                                    */
@@ -82,6 +83,16 @@ static wr_status choose(const char *function, const wr_solve_options *o, wr_type
 
 /* ---- M of the caller's ---- */
 
+/* What is wrong with z = M r, r being finite and not 0; NULL: nothing. */
+static const char *find_fault(const wr_solver *s) {
+  int64_t n = s->system.n, k = 0, bad = wr_first_not_finite(s->z, n);
+  if (bad >= 0) return wr_first_not_finite(s->r, n) >= 0 ? NULL : isnan(s->z[bad]) ? "nan" : "inf";
+  while (k < n && s->z[k] == 0) k++;
+  if (k < n) return NULL;
+  for (k = 0; k < n && s->r[k] == 0;) k++;
+  return k < n ? "0" : NULL;
+}
+
 /* Through arrays of the host, at either place; then the sums that the request has, with z multiplied by 1. */
 static wr_status apply_function(void *context, wr_env *env, const wr_precond_request *request) {
   wr_solver *s = context;
@@ -91,6 +102,7 @@ static wr_status apply_function(void *context, wr_env *env, const wr_precond_req
   if (status != WR_OK)
     return wr_status_message()[0] ? status
                                   : wr_fail(status, "options->precondition returned %s", wr_status_name(status));
+  if (s->returned == NULL) s->returned = find_fault(s);
   PASS(env->ops->upload(env, request->z, s->z));
   wr_fused f = {.in = {request->z, request->r}, .out = {request->z}, .c = {{{.factor = 1}, {.factor = 0}}},
                 .then = request->then};
@@ -281,6 +293,15 @@ static void fill_in(const wr_solver *s, const wr_result *found, const wr_verdict
            found->direct.why);
 }
 
+/* Tells of M where a solve has failed with one that returns what no M does. */
+static void blame_function(const wr_solver *s, wr_result *found) {
+  char note[sizeof found->note];
+  if (s->returned == NULL || found->outcome == WR_CONVERGED) return;
+  snprintf(note, sizeof note, "%s", found->note);
+  snprintf(found->note, sizeof found->note, "M returned %s for a finite vector other than 0%s%.*s", s->returned,
+           note[0] ? "; " : "", (int)sizeof note - 80, note);
+}
+
 /* One right-hand side, of which the trace gets the same column. */
 static wr_status solve_one(const char *function, wr_solver *s, columns *all, int64_t column, double *to,
                            wr_solve_result *r) {
@@ -300,7 +321,9 @@ static wr_status solve_one(const char *function, wr_solver *s, columns *all, int
   double since = wr_clock();
   r->transfer_seconds = since - begin + moved - s->solving.share;
   (void)omp_pause_resource_all(omp_pause_soft); /* its threads would spin for milliseconds and slow down the solve */
+  s->returned = NULL;
   TRY(wr_solving_run(&s->solving, &monitor, &found));
+  blame_function(s, &found);
   TRY(env->ops->wait(env));
   r->solve_seconds = wr_clock() - since + s->solving.share, since = wr_clock();
   TRY(wr_solving_answer(&s->solving, x)); /* b may be x: the system has a copy */

@@ -67,6 +67,7 @@ static int most_scalars(void) {
 wr_status wr_bicgstab_place_rhs(wr_bicgstab *s) {
   const wr_system *system = s->system;
   const wr_scale_factor power = wr_scale_of(system->exponent);
+  if (s->weight.id) PASS(s->env->ops->upload(s->env, &s->weight, system->row_weight));
   if (system->there == NULL || system->scaling.done != WR_SCALE_NONE || power.unit == 0)
     return s->env->ops->upload(s->env, &s->b, system->rhs);
   return s->env->ops->recast(s->env, &(wr_recast){.in = {system->there}, .c = {power.unit}, .out = &s->b});
@@ -87,11 +88,8 @@ wr_status wr_bicgstab_open(wr_bicgstab *s, const wr_system *system, wr_plan *pla
   TRY(wr_method_place(s));
   TRY(env->ops->alloc(env, most_scalars(), WR_F64, "scalars", &s->bank));
   TRY(wr_iteration_open(env, &s->loop));
+  if (system->row_weight) TRY(env->ops->alloc(env, system->n, env->type, "the weights of rows", &s->weight));
   TRY(wr_bicgstab_place_rhs(s));
-  if (system->row_weight) {
-    TRY(env->ops->alloc(env, system->n, env->type, "the weights of rows", &s->weight));
-    TRY(env->ops->upload(env, &s->weight, system->row_weight));
-  }
 done:
   if (status != WR_OK) wr_bicgstab_close(s);
   return status;

@@ -4,7 +4,7 @@
 
 #include "solvers/bicgstab.h"
 
-/* b := the right-hand side of the system. WR_EDEVICE */
+/* b := the right-hand side of the system, weight := its weights of rows, which change with it. WR_EDEVICE */
 wr_status wr_bicgstab_place_rhs(wr_bicgstab *s);
 
 /* t := b - A x, *norm := its norm, computed by the device; infinity if an element of x is not finite, since the residual does

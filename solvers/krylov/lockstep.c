@@ -24,7 +24,9 @@ struct wr_lockstep {
   const wr_vec *inverse; /* [n] the diagonal of M^-1; NULL: M is 1, or factors */
   wr_precond *factors;   /* M that is not diagonal, or NULL   */
   wr_vec one, inverse_one; /* [n] a column, and M^-1 of it, with factors */
-  const wr_vec *weight;  /* [n] of the rows, or NULL          */
+  const wr_vec *weight;  /* &weights, or NULL                 */
+  wr_vec weights;        /* [n] of the rows, as they are with the b of the first column */
+  int rhs_exponent, weights_are_cut; /* of the system with that b */
   int is_cg, count, ld, used;
   int64_t every;
   wr_vec v[ARRAYS], bank;
@@ -50,12 +52,13 @@ static wr_status allocate(wr_bicgstab *s, int count, const wr_lockstep_options *
   l = *out;
   l->s = s, l->o = *options, l->count = count, l->ld = width_for(count);
   l->inverse = wr_precond_inverse(s->precond), l->is_cg = s->method == &wr_method_cg;
-  l->factors = l->inverse ? NULL : s->precond, l->weight = s->weight.id ? &s->weight : NULL;
+  l->factors = l->inverse ? NULL : s->precond, l->weight = s->weight.id ? &l->weights : NULL;
   l->every = options->solve->check_every ? options->solve->check_every : s->env->place == WR_CUDA ? DEVICE_EVERY : 1;
   PASS(s->env->ops->alloc(s->env, WR_MAX_COLUMNS * STRIDE, WR_F64, "scalars", &l->bank));
   for (int k = 0; k < ARRAYS; k++)
     if (is_used(l, k))
       PASS(s->env->ops->alloc(s->env, s->system->n * l->ld, s->env->type, "several right-hand sides", &l->v[k]));
+  if (l->weight) PASS(s->env->ops->alloc(s->env, s->system->n, s->env->type, "the weights of rows", &l->weights));
   for (int k = 0; k < 2 && l->factors; k++)
     PASS(s->env->ops->alloc(s->env, s->system->n, s->env->type, "a right-hand side", k ? &l->inverse_one : &l->one));
   return WR_OK;
@@ -73,8 +76,8 @@ wr_status wr_lockstep_open(wr_bicgstab *s, int count, const wr_lockstep_options 
 void wr_lockstep_close(wr_lockstep *l) {
   if (l == NULL) return;
   for (int k = 0; k < ARRAYS; k++) l->s->env->ops->release(l->s->env, &l->v[k]);
-  wr_vec *const others[] = {&l->bank, &l->one, &l->inverse_one};
-  for (int k = 0; k < 3; k++) l->s->env->ops->release(l->s->env, others[k]);
+  wr_vec *const others[] = {&l->bank, &l->one, &l->inverse_one, &l->weights};
+  for (int k = 0; k < 4; k++) l->s->env->ops->release(l->s->env, others[k]);
   wr_free(l);
 }
 
@@ -84,15 +87,33 @@ void wr_lockstep_column_free(wr_env *env, wr_lockstep_column *column) {
   *column = (wr_lockstep_column){0};
 }
 
+/* *unit := what 1 in the units of the system's b is in those of l->weights, which hold for the first column. Another right-hand
+ * side has weights that differ by one power of two, unless some were cut off: then *is_alone := 1. */
+static wr_status find_unit(wr_lockstep *l, double *unit, int *is_alone) {
+  const wr_system *system = l->s->system;
+  *unit = 1, *is_alone = 0;
+  if (l->weight == NULL) return WR_OK;
+  if (l->used == 0) {
+    l->rhs_exponent = system->rhs_exponent, l->weights_are_cut = system->weights_are_cut;
+    return l->s->env->ops->upload(l->s->env, &l->weights, system->row_weight);
+  }
+  *is_alone = l->weights_are_cut && system->rhs_exponent != l->rhs_exponent;
+  *unit = ldexp(1, system->rhs_exponent - l->rhs_exponent);
+  return WR_OK;
+}
+
 wr_status wr_lockstep_add(wr_lockstep *l, double norm, wr_lockstep_column *column) {
   wr_bicgstab *s = l->s;
   const wr_bicgstab_options *o = l->o.solve;
   const wr_system *system = s->system;
-  double bound = fmax(o->tolerance * system->norm_b, system->absolute);
-  *column = (wr_lockstep_column){.end = WR_LOCKSTEP_ALONE, .norm_b = system->norm_b, .bound = bound, .first = norm,
-                                 .review = INFINITY};
-  int is_trusted = wr_bicgstab_trusts_guess(s, norm, bound);
+  double bound = fmax(o->tolerance * system->norm_b, system->absolute), unit;
+  *column = (wr_lockstep_column){.end = WR_LOCKSTEP_ALONE, .review = INFINITY};
+  int is_trusted = wr_bicgstab_trusts_guess(s, norm, bound), is_alone;
   if (!(system->norm_b > 0) || !isfinite(norm) || norm <= bound || !is_trusted || o->iterations < 1) return WR_OK;
+  PASS(find_unit(l, &unit, &is_alone));
+  if (is_alone) return WR_OK;
+  norm *= unit, bound *= unit;
+  column->norm_b = unit * system->norm_b, column->bound = bound, column->first = norm;
   if (l->o.goes_on && o->first_review > 0) column->review = (double)o->first_review;
   column->end = WR_LOCKSTEP_GOING;
   wr_solve_scalars c = wr_method_scalars(s, norm, bound, l->o.may_change, l->every);

@@ -223,6 +223,7 @@ static int keeps_symmetry(const wr_system *s) {
  * becomes infinite, so that no norm of weighted rows is trusted. */
 static wr_status scale_rhs(wr_system *s) {
   const int *exponents = s->scaling.row_exponent;
+  int64_t is_cut = 0; /* in any part */
   int most = INT_MIN;
   wr_status status = wr_alloc(&s->rhs, s->n, sizeof *s->rhs, "the right-hand side");
   if (status == WR_OK) status = wr_alloc(&s->row_weight, s->n, sizeof *s->row_weight, "the weights of rows");
@@ -238,13 +239,16 @@ static wr_status scale_rhs(wr_system *s) {
   PASS(wr_comm_max_counts(s->comm, &most_of_all, 1));
   s->rhs_exponent = most_of_all == INT_MIN ? 0 : (int)-most_of_all;
   PASS(wr_system_scale_rows(s, s->b, s->rhs));
-#pragma omp parallel for schedule(static) if (s->n > BLOCK)
+#pragma omp parallel for schedule(static) reduction(max : is_cut) if (s->n > BLOCK)
   for (int64_t j = 0; j < s->n; j++) {
     int exponent = -(s->rhs_exponent + exponents[wr_system_row(s, j)]);
+    if (abs(exponent) > WEIGHT_EXPONENT) is_cut = 1;
     s->row_weight[j] = ldexp(1, exponent > WEIGHT_EXPONENT    ? WEIGHT_EXPONENT
                                 : exponent < -WEIGHT_EXPONENT ? -WEIGHT_EXPONENT
                                                               : exponent);
   }
+  PASS(wr_comm_max_counts(s->comm, &is_cut, 1));
+  s->weights_are_cut = is_cut != 0;
   return WR_OK;
 }
 

@@ -204,6 +204,50 @@ static void test_ends(void) {
   wr_matrix_free(A);
 }
 
+/* Rows of very different sizes, each column in rows of one size: residuals by iteration, which the iteration is stopped by, are
+ * in the units of the column's own right-hand side. */
+static void test_scaled_rows(const char *method, int iterations, const char *precision, double accuracy) {
+  enum { ROWS = 48, COLUMNS = 4, ENTRIES = 3 * ROWS - 2 };
+  int32_t row[ENTRIES], col[ENTRIES];
+  double val[ENTRIES], b[COLUMNS * ROWS] = {0}, x[COLUMNS * ROWS];
+  int count = 0, is_cg = strcmp(method, "cg") == 0;
+  wr_matrix *A = NULL;
+  wr_solver *solver = NULL;
+  wr_trace *trace = NULL;
+  wr_solve_result r[COLUMNS];
+  CASE("columns in rows of very different sizes");
+  for (int i = 0; i < ROWS; i++) {
+    for (int j = i - 1; j <= i + 1; j++) {
+      if (j < 0 || j >= ROWS) continue;
+      int size = 4 * (i % COLUMNS) + (is_cg ? 4 * (j % COLUMNS) : 0); /* conjugate gradients: a symmetric A */
+      row[count] = i, col[count] = j, val[count++] = ldexp(j == i ? 64 : j < i || is_cg ? -1 : -0.5, size);
+    }
+    b[i % COLUMNS * ROWS + i] = 1 + i;
+  }
+  CHECK(count == ENTRIES);
+  CHECK_OK(wr_matrix_new_coo(ROWS, ROWS, ENTRIES, row, col, val, 0, &A));
+  CHECK_OK(wr_trace_new(&trace));
+  const wr_solve_options o = {.size = sizeof o, .device = device, .method = method, .precision = precision,
+                              .trace = trace, .scale = "equilibrate", .precond = "none", .max_iterations = iterations,
+                              .check_every = 1};
+  CHECK_OK(wr_solver_new(A, &o, &solver));
+  for (int repeat = 0; repeat < 2; repeat++) { /* the solver has seen other right-hand sides before, or none */
+    for (int j = 0; j < COLUMNS; j++) WR_INIT(r[j]);
+    CHECK_OK(wr_solver_solve_many(solver, COLUMNS, b, ROWS, x, ROWS, r));
+    for (int j = 0; j < COLUMNS; j++) {
+      const int64_t *iteration;
+      const double *measure;
+      int64_t seen = wr_trace_get(trace, j, &iteration, &measure);
+      double found = residual(A, b + j * ROWS, x + j * ROWS);
+      CHECKF(seen == iterations && found < 1 && fabs(measure[seen - 1] - found) <= accuracy * found,
+             "column %d: %d checks, the last %g, and %g", j, (int)seen, seen > 0 ? measure[seen - 1] : 0, found);
+    }
+  }
+  wr_solver_free(solver);
+  wr_trace_free(trace);
+  wr_matrix_free(A);
+}
+
 /* A matrix that is singular has columns that cannot converge beside those that do. */
 static void test_singular(void) {
   enum { ROWS = 60 };
@@ -244,6 +288,9 @@ static void test_at(const char *place) {
   }
   test_counts();
   test_ends();
+  test_scaled_rows("bicgstab", 1, "f64", 1e-9);
+  test_scaled_rows("cg", 2, "f64", 1e-9);
+  test_scaled_rows("bicgstab", 1, "f32", 1e-3);
   test_singular();
 }
 

@@ -390,7 +390,10 @@ class Linear(Case):
         self.refuses(usage, "M has shape (3, 3)|(4, 4)", windrow.solve, A, b, M=np.eye(3))
         self.refuses(usage, "precond is 'ilu0'", windrow.solve, A, b, M=np.eye(4), precond="ilu0")
         self.refuses(usage, "M is of type object", windrow.solve, A, b, M=object())
-        self.refuses(TypeError, "tol", windrow.solve, A, b, tol=1)
+        for call in (windrow.solve, windrow.bicgstab, lambda A, b, **given: windrow.Solver(A, **given)):
+            self.refuses(TypeError, "there is no option 'tol'; did you mean 'rtol'?", call, A, b, tol=1)
+            self.refuses(TypeError, "there is no option 'preconditioner'; did you mean 'precond'?", call, A, b, preconditioner=1)
+            self.refuses(TypeError, "there is no option 'qqq'; help(windrow.Solver) has all", call, A, b, qqq=1)
         self.refuses(windrow.InputError, "square|4 x 3", windrow.solve, np.ones((4, 3)), b)
         self.refuses(windrow.InputError, "nan", windrow.solve, A, [1, 2, np.nan, 4])
         self.refuses(windrow.InputError, "nan", windrow.solve, A, b, [1, 2, np.nan, 4])
@@ -465,8 +468,14 @@ class Linear(Case):
         self.refuses(ZeroDivisionError, "", windrow.solve, A, b, M=lambda r: r / (1 // 0))
         self.refuses(windrow.UsageError, "M returns an array of shape (3,), not (50,)", windrow.solve, A, b, M=lambda r: r[:3])
         self.refuses(windrow.UsageError, "M returns is complex", windrow.solve, A, b, M=lambda r: r * 1j)
-        found = windrow.solve(A, b, M=lambda r: r * np.nan)
-        self.assertFalse(found.converged)
+        for factor, word in ((np.nan, "nan"), (np.inf, "inf"), (0, "0")):
+            for method in ("cg", "bicgstab", "bicgstabl", "idr"):
+                found = windrow.solve(A, b, method=method, M=lambda r: np.full_like(r, factor))
+                self.assertFalse(found.converged)
+                self.assertIn(f"M returned {word} for a finite vector other than 0", found.note, method)
+        found = windrow.solve(A, np.column_stack([b, b]), M=lambda r: r * np.nan)
+        self.assertEqual(["M returned nan" in column.note for column in found.columns], [True, True])
+        self.assertNotIn("M returned", windrow.solve(A, b, M=lambda r: r, maxiter=1).note)
         kept = []
         windrow.solve(A, b, M=lambda r: kept.append(r) or r)
         self.assertEqual([r.shape for r in kept], [(50,)] * len(kept))

@@ -35,9 +35,10 @@ int posix_memalign(void **block, size_t alignment, size_t size) {
 /* ---- the systems ---- */
 
 /* Rows of the whole: 2 on the diagonal of the first UNCOUPLED rows; of the others 4, beside it lower and upper, and -1/2 at a
- * distance of 60 rows. */
+ * distance of 60 rows. Then row i is multiplied by 2^(spread (i mod 8)), and the solver scales rows if that is not 1. */
 typedef struct scene {
   double lower, upper;
+  int spread;
   const wr_method *method;
   const wr_preconditioner *precond;
   long grants; /* granted to part 1 while columns are opened and iterated */
@@ -48,16 +49,21 @@ typedef struct scene {
   double x[COLUMNS][N];
 } scene;
 
-static double entry(const scene *s, int64_t i, int64_t j) {
+static double plain_entry(const scene *s, int64_t i, int64_t j) {
   if (i < UNCOUPLED || j < UNCOUPLED) return i == j ? 2 : 0;
   if (i == j) return 4;
   if (j == i - 1 || j == i + 1) return j < i ? s->lower : s->upper;
   return j == i - 60 || j == i + 60 ? -0.5 : 0;
 }
 
-/* Odd columns are 0 but for rows of which each can be solved alone. Their sizes differ. */
-static double b_at(int64_t i, int64_t c) {
-  if (c % 2 == 1 && i >= UNCOUPLED) return 0;
+static double entry(const scene *s, int64_t i, int64_t j) {
+  return ldexp(plain_entry(s, i, j), s->spread * (int)(i % 8));
+}
+
+/* Odd columns are 0 but for rows of which each can be solved alone; with a spread, the others but for rows of one size. The
+ * sizes of columns differ. */
+static double b_at(const scene *s, int64_t i, int64_t c) {
+  if (c % 2 == 1 ? i >= UNCOUPLED : s->spread != 0 && i % 8 != c) return 0;
   return ldexp(sin((double)(i * (c + 1))) + 0.1, (int)(100 * c));
 }
 
@@ -79,10 +85,10 @@ static wr_status make_rows(wr_comm *comm, const scene *s, wr_csr **part) {
   return wr_halo_make(comm, starts, NULL, *part);
 }
 
-static wr_status set_side(wr_system *system, int64_t c) {
+static wr_status set_side(const scene *s, wr_system *system, int64_t c) {
   double *b;
   PASS(wr_alloc(&b, system->n, sizeof *b, "a right-hand side"));
-  for (int64_t i = 0; i < system->n; i++) b[i] = b_at(wr_csr_row_number(system->A, i), c);
+  for (int64_t i = 0; i < system->n; i++) b[i] = b_at(s, wr_csr_row_number(system->A, i), c);
   return wr_system_set_rhs(system, b, NULL, 0);
 }
 
@@ -102,8 +108,9 @@ static wr_status open_part(wr_comm *comm, const scene *s, part *p) {
   double *b;
   wr_status status;
   PASS(make_rows(comm, s, &p->rows));
-  PASS(wr_alloc_zeroed(&b, p->rows->nrows, sizeof *b, "a right-hand side"));
-  PASS(wr_system_build(p->rows, b, NULL, 0, 0, WR_SCALE_NONE, NULL, 0, &p->system));
+  PASS(wr_alloc(&b, p->rows->nrows, sizeof *b, "a right-hand side"));
+  for (int64_t i = 0; i < p->rows->nrows; i++) b[i] = b_at(s, wr_csr_row_number(p->rows, i), COLUMNS - 1);
+  PASS(wr_system_build(p->rows, b, NULL, 0, 0, s->spread ? WR_SCALE_EQUILIBRATE : WR_SCALE_NONE, NULL, 0, &p->system));
   p->env = (wr_env){.type = WR_F64, .threads = 1, .need_columns = WR_MAX_COLUMNS, .comm = comm};
   PASS(wr_env_open(&p->env));
   PASS(wr_plan_create(wr_backend_default(WR_HOST), NULL, p->system.matrix, &p->env, &p->plan));
@@ -130,7 +137,7 @@ static wr_status iterate(const scene *s, part *p) {
   left = granted, granted = -1;
   for (int c = 0; c < COLUMNS; c++) {
     double norm;
-    TRY(set_side(&p->system, c));
+    TRY(set_side(s, &p->system, c));
     TRY(wr_bicgstab_load(&p->solver, &norm));
     TRY(wr_lockstep_add(l, norm, &p->column[c]));
   }
@@ -150,7 +157,7 @@ static wr_status keep(scene *s, part *p) {
   for (int c = 0; c < COLUMNS; c++) {
     if (p->env.comm->rank == 0) s->end[c] = p->column[c].end, s->iterations[c] = p->column[c].iterations;
     if (p->column[c].end != WR_LOCKSTEP_MET) continue;
-    TRY(set_side(&p->system, c));
+    TRY(set_side(s, &p->system, c));
     TRY(p->env.ops->download(&p->env, &p->column[c].d, x));
     wr_system_unscale(&p->system, x);
     for (int64_t i = 0; i < p->system.n; i++) s->x[c][wr_csr_row_number(p->rows, i)] = x[i];
@@ -185,7 +192,7 @@ static void solve(wr_comm *comm, void *context) {
 static double residual_of(const scene *s, int64_t c) {
   double squares = 0, of_b = 0;
   for (int64_t i = 0; i < N; i++) {
-    double r = b_at(i, c);
+    double r = b_at(s, i, c);
     of_b += ldexp(r, -(int)(100 * c)) * ldexp(r, -(int)(100 * c));
     for (int64_t j = i < 60 ? 0 : i - 60; j <= i + 60 && j < N; j++) r -= entry(s, i, j) * s->x[c][j];
     squares += ldexp(r, -(int)(100 * c)) * ldexp(r, -(int)(100 * c));
@@ -217,6 +224,21 @@ static void test_columns(void) {
   }
 }
 
+/* Tolerances are about rows as given, and the weights of scaled rows differ from column to column. */
+static void test_scaled_rows(void) {
+  static scene s;
+  CASE("scaled rows in parts");
+  s = (scene){.lower = -1, .upper = -0.3, .spread = 2, .method = &wr_method_bicgstab, .grants = -1};
+  in_parts(SIZE, solve, &s);
+  for (int r = 0; r < SIZE; r++) CHECKF(s.status[r] == WR_OK, "part %d: status %d", r, s.status[r]);
+  check_columns(&s);
+  CASE("weights of rows beyond 2^120");
+  s = (scene){.lower = -1, .upper = -0.3, .spread = 40, .method = &wr_method_bicgstab, .grants = -1};
+  in_parts(SIZE, solve, &s);
+  for (int r = 0; r < SIZE; r++) CHECKF(s.status[r] == WR_OK, "part %d: status %d", r, s.status[r]);
+  CHECK(s.end[2] == WR_LOCKSTEP_ALONE && s.end[4] == WR_LOCKSTEP_ALONE);
+}
+
 /* Part 1 lacks memory once, wherever it asks for some. */
 static void test_memory(void) {
   static scene s;
@@ -235,6 +257,7 @@ static void test_memory(void) {
 
 int main(void) {
   test_columns();
+  test_scaled_rows();
   test_memory();
   return wr_test_report("test_lockstep_parts");
 }
