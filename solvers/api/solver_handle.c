@@ -296,11 +296,9 @@ static void fill_in_failure(wr_status status, wr_solve_result *r) {
 }
 
 /* The same for one that is refused before it begins. */
-static wr_status refused(const char *function, wr_status status, wr_solve_result *result) {
+static wr_status refused(wr_status status, wr_solve_result *result) {
   wr_solve_result r = {0};
   fill_in_failure(status, &r);
-  if (result == NULL) return status;
-  PASS(wr_struct_check(function, "result", result));
   wr_struct_give(result, &r, sizeof r);
   return status;
 }
@@ -362,7 +360,7 @@ static wr_status check_one(const char *function, const wr_solver *s, const doubl
 wr_status wr_solver_solve(wr_solver *solver, const double *b, const double *x0, double *x, wr_solve_result *result) {
   wr_solve_result r = {0};
   wr_status status = check_one(__func__, solver, b, x, result);
-  if (status != WR_OK) return refused(__func__, status, result);
+  if (status != WR_OK) return refused(status, result);
   wr_listener_begin(&solver->listener);
   columns one = {.solver = solver, .count = 1, .b = b, .x0 = x0};
   status = solve_one(__func__, solver, &one, 0, x, &r);
@@ -380,7 +378,7 @@ wr_status wr_solver_solve_device(wr_solver *solver, const double *b, const doubl
   if (status == WR_OK && x0) status = fetch(solver, x0, guess);
   if (status != WR_OK) {
     wr_free(guess);
-    return refused(__func__, status, result);
+    return refused(status, result);
   }
   wr_listener_begin(&solver->listener);
   columns one = {.solver = solver, .count = 1, .b = b, .x0 = guess, .on_device = 1};
@@ -425,7 +423,7 @@ static wr_status solve_many(const char *function, columns *all, double *x, int64
 wr_status wr_solver_solve_many(wr_solver *solver, int64_t count, const double *b, int64_t ldb, double *x, int64_t ldx,
                                wr_solve_result *results) {
   wr_status status = check_many(__func__, solver, count, b, ldb, x, ldx, results);
-  if (status != WR_OK) return refused(__func__, status, results);
+  if (status != WR_OK) return refused(status, results);
   return solve_many(__func__, &(columns){.solver = solver, .count = count, .ldb = ldb, .b = b}, x, ldx, results);
 }
 
@@ -433,7 +431,7 @@ wr_status wr_solver_solve_many_device(wr_solver *solver, int64_t count, const do
                                       int64_t ldx, wr_solve_result *results) {
   wr_status status = check_many(__func__, solver, count, b, ldb, x, ldx, results);
   if (status == WR_OK) status = begin_on_device(__func__, solver, b, NULL, x);
-  if (status != WR_OK) return refused(__func__, status, results);
+  if (status != WR_OK) return refused(status, results);
   columns all = {.solver = solver, .count = count, .ldb = ldb, .b = b, .on_device = 1};
   return solve_many(__func__, &all, x, ldx, results);
 }
@@ -444,9 +442,9 @@ static wr_status solve(const char *function, const wr_matrix *A, const double *b
                        const wr_solve_options *options, wr_solve_result *result) {
   wr_solver *solver = NULL;
   wr_solve_result r = {0};
-  if (A == NULL) return refused(function, wr_refuse(function, "A is NULL"), result);
-  if (b == NULL) return refused(function, wr_refuse(function, "b is NULL"), result);
-  if (x == NULL) return refused(function, wr_refuse(function, "x is NULL"), result);
+  if (A == NULL) return refused(wr_refuse(function, "A is NULL"), result);
+  if (b == NULL) return refused(wr_refuse(function, "b is NULL"), result);
+  if (x == NULL) return refused(wr_refuse(function, "x is NULL"), result);
   PASS(wr_struct_check(function, "result", result));
   double begin = wr_clock();
   wr_status status = make_solver(function, A, options, &solver);
@@ -470,7 +468,7 @@ static wr_status solve_rows(const char *function, int64_t n, wr_integers row_ptr
   wr_matrix *A;
   wr_status status = n < 1 ? wr_refuse(function, "n is %lld", (long long)n)
                            : wr_matrix_of_rows(function, n, n, row_ptr, col, val, &A);
-  if (status != WR_OK) return refused(function, status, result);
+  if (status != WR_OK) return refused(status, result);
   status = solve(function, A, b, x, options, result);
   wr_matrix_free(A);
   return status;
