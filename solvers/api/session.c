@@ -23,9 +23,7 @@ static size_t size_of(const void *given) {
   return size;
 }
 
-static int has_size(const void *given) {
-  return given && size_of(given) > sizeof(size_t) && size_of(given) <= 1 << 16;
-}
+static int has_size(const void *given) { return given && size_of(given) > sizeof(size_t) && size_of(given) <= 1 << 16; }
 
 wr_status wr_struct_check(const char *function, const char *name, const void *given) {
   if (given == NULL) return wr_refuse(function, "%s is NULL", name);

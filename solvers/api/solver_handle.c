@@ -466,8 +466,8 @@ wr_status wr_solve(const wr_matrix *A, const double *b, double *x, const wr_solv
 static wr_status solve_rows(const char *function, int64_t n, wr_integers row_ptr, wr_integers col, const double *val,
                             const double *b, double *x, const wr_solve_options *options, wr_solve_result *result) {
   wr_matrix *A;
-  wr_status status = n < 1 ? wr_refuse(function, "n is %lld", (long long)n)
-                           : wr_matrix_of_rows(function, n, n, row_ptr, col, val, &A);
+  wr_status status =
+      n < 1 ? wr_refuse(function, "n is %lld", (long long)n) : wr_matrix_of_rows(function, n, n, row_ptr, col, val, &A);
   if (status != WR_OK) return refused(status, result);
   status = solve(function, A, b, x, options, result);
   wr_matrix_free(A);

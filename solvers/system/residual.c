@@ -75,9 +75,7 @@ static double_sum subtract_product(double_sum r, double value, double x, int exp
 
 static const wr_row_residual infinite = {INFINITY, INFINITY, INFINITY, INFINITY};
 
-static double error_of(const double_sum *r, int64_t length) {
-  return (2 * (double)length + 2) * 0x1p-53 * r->pieces;
-}
+static double error_of(const double_sum *r, int64_t length) { return (2 * (double)length + 2) * 0x1p-53 * r->pieces; }
 
 /* As row_of, for a row that may underflow or overflow in the units of the scaled b: in units in which its largest term is about
  * 1. */

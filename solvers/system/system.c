@@ -62,7 +62,8 @@ static wr_status scale_to_one(wr_system *s, double atol) {
   TRY(wr_comm_max(s->comm, &largest, 1));
   if (largest > 0) frexp(largest, &s->exponent);
   s->exponent = -s->exponent;
-  status = ldexp(smallest, s->exponent) < DBL_MIN ? wr_copy_elements(s->b, s->n, "the right-hand side", &s->given) : WR_OK;
+  status =
+      ldexp(smallest, s->exponent) < DBL_MIN ? wr_copy_elements(s->b, s->n, "the right-hand side", &s->given) : WR_OK;
   TRY(wr_comm_agree(s->comm, status));
   const wr_scale_factor power = wr_scale_of(s->exponent);
 #pragma omp parallel for schedule(static) if (s->n > BLOCK)

@@ -363,9 +363,10 @@ static void test_wrong_systems(void) {
   const double uneven[2] = {1e300, 1}, of_ones[2] = {1e300, 1};
   CHECK_OK(wr_solve_csr(2, each_ptr, col, uneven, of_ones, x, NULL, &r));
   CHECKF(r.outcome == WR_CONVERGED && r.doubtful && strstr(r.note, "the backward error is ") != NULL &&
-         strstr(r.note, ": x may be useless") != NULL, "%s, x2 = %g", r.note, x[1]);
-  CHECK_OK(wr_solve_csr(2, each_ptr, col, uneven, of_ones, x,
-                        &(wr_solve_options){.size = sizeof o, .stop = "backward"}, &r));
+             strstr(r.note, ": x may be useless") != NULL,
+         "%s, x2 = %g", r.note, x[1]);
+  CHECK_OK(wr_solve_csr(2, each_ptr, col, uneven, of_ones, x, &(wr_solve_options){.size = sizeof o, .stop = "backward"},
+                        &r));
   CHECKF(r.outcome == WR_CONVERGED && !r.doubtful && r.note[0] == '\0' && x[1] > 1 - 1e-7 && x[1] < 1 + 1e-7, "%s, %g",
          r.note, x[1]);
   CASE("one unknown, and values far from 1");
