@@ -6,7 +6,7 @@
 
 WR_C_BEGIN
 
-/* Not converging is a result, not an error. NOT_SOLVED: the call has failed, and its status tells why. name, title, exit code */
+/* Not converging is a result, not an error. NOT_SOLVED: the call has failed, as its status says. name, title, exit code */
 #define WR_OUTCOME_LIST(X)                   \
   X(CONVERGED, "converged", 0)               \
   X(MAX_ITERATIONS, "max-iterations", 2)     \
