@@ -6,7 +6,7 @@
 
 WR_C_BEGIN
 
-/* Not converging is a result, not an error. name, title, exit code */
+/* Not converging is a result, not an error. NOT_SOLVED: the call has failed, as its status says. name, title, exit code */
 #define WR_OUTCOME_LIST(X)                   \
   X(CONVERGED, "converged", 0)               \
   X(MAX_ITERATIONS, "max-iterations", 2)     \
@@ -14,7 +14,8 @@ WR_C_BEGIN
   X(STAGNATED, "stagnated", 2)               \
   X(BREAKDOWN, "breakdown", 5)               \
   X(NON_FINITE, "non-finite", 5)             \
-  X(INTERRUPTED, "interrupted", 130)
+  X(INTERRUPTED, "interrupted", 130)         \
+  X(NOT_SOLVED, "not-solved", 7)
 
 typedef enum wr_outcome {
 #define WR_OUTCOME_ENUM(name, title, exit_code) WR_##name,

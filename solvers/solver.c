@@ -12,7 +12,7 @@
 static const char *const titles[] = {WR_OUTCOME_LIST(TITLE)};
 static const int exit_codes[] = {WR_OUTCOME_LIST(EXIT_CODE)};
 
-static int is_outcome(wr_outcome outcome) { return (int)outcome >= 0 && outcome <= WR_INTERRUPTED; }
+static int is_outcome(wr_outcome outcome) { return (int)outcome >= 0 && outcome <= WR_NOT_SOLVED; }
 
 const char *wr_outcome_title(wr_outcome outcome) { return is_outcome(outcome) ? titles[outcome] : "unknown outcome"; }
 int wr_outcome_exit_code(wr_outcome outcome) {

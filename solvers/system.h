@@ -32,6 +32,7 @@ typedef struct wr_system {
   int64_t n;                /* rows of A                                                                           */
   int64_t n_all;            /* rows of all parts                                                                   */
   double *b;                /* [n] right-hand side times 2^exponent, so that its largest element is in [1/2, 1)    */
+  double *given;            /* [n] b as given, kept where an element is below 2^-1022 when scaled; NULL: b has all its digits */
   double *rhs;              /* [n] that of matrix: b itself without a scaling. Its largest element is in [1/2, 1)  */
   const wr_vec *there;      /* OPTIONAL, set by a caller after b: the right-hand side as given, f64, at the place of the   */
                             /* solve, which then need not be uploaded again                                        */
@@ -48,7 +49,7 @@ typedef struct wr_system {
   int matrix_exponent;      /* 0 with D, with a scaling, and while the largest |value| of A is from                */
                             /* 2^-WR_SYSTEM_RANGE to 2^WR_SYSTEM_RANGE; else that times 2^matrix_exponent is in [1/2, 1) */
   double norm_b;            /* of the scaled b                                                                    */
-  double absolute;          /* atol, scaled                                                                       */
+  double absolute;          /* atol, scaled; DBL_MAX where that is beyond f64                                     */
   /* for bounds on rounding */
   double row_norm;          /* of matrix: 2-norm of the vector of its rows' sums of |values|, each times its weight */
   double weight_norm;       /* 2-norm of row_weight, or of n ones                                                 */

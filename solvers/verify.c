@@ -288,8 +288,7 @@ static void find_backward(const wr_system *s, const double *x, int64_t rows, wr_
   for (int64_t k = 0; k < rows; k++) {
     int64_t i = sample_row(k, rows, s->n);
     wr_row_residual row = wr_residual_row(s, x, i);
-    double backward = wr_residual_backward(&row);
-    if (backward > found->backward) found->backward = backward, found->backward_row = i;
+    if (row.backward > found->backward) found->backward = row.backward, found->backward_row = i;
   }
 }
 
@@ -335,9 +334,8 @@ static wr_status verify_system(const wr_system *system, double tolerance, wr_rou
   verdict->attainable = unit * found.size;
   verdict->limit = fmax(tolerance * system->norm_b, system->absolute);
   verdict->multiplied_right = verdict->worst_row <= 1;
-  int is_small = found.norm + found.error <= verdict->limit, is_absolute = found.norm + found.error <= system->absolute;
-  if (solved->by_backward) is_small = (verdict->on_host && found.backward <= tolerance) || is_absolute;
-  verdict->met_tolerance = isfinite(found.norm) && is_small;
+  if (!verdict->on_host) found.backward = INFINITY; /* that of a sample is not that of all rows */
+  verdict->met_tolerance = wr_residual_meets(system, &found, tolerance, solved->by_backward);
   return WR_OK;
 }
 

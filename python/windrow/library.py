@@ -116,7 +116,7 @@ class SolveResultStruct(Struct):
                 + _members(c_double, "residual bound attainable backward")
                 + _members(c_double, "prepare_seconds transfer_seconds solve_seconds verify_seconds total_seconds")
                 + [("method", c_char * 16), ("backend", c_char * 64), ("device", c_char * 128),
-                   ("precond", c_char * 128), ("note", c_char * 512)])
+                   ("precond", c_char * 128), ("note", c_char * 512), ("doubtful", c_int)])
 
 
 class RankOptions(Struct):

@@ -1,6 +1,7 @@
 """Linear systems A x = b."""
 import difflib
 import threading
+import warnings
 from collections import namedtuple
 from ctypes import byref, c_void_p
 
@@ -40,7 +41,7 @@ class SolveResult:
         The solution; of a solve that has not converged the best iterate.
     outcome : str
         ``"converged"``, ``"max-iterations"``, ``"time-limit"``, ``"stagnated"``, ``"breakdown"``, ``"non-finite"`` or
-        ``"interrupted"``.
+        ``"interrupted"``; ``"not-solved"`` for a column that has raised an error.
     converged, verified, on_host : bool
         Whether the outcome is ``"converged"``; whether the host found the products right that it checked and the
         tolerance met; whether the host computed `residual`, from A, b and x.
@@ -54,6 +55,8 @@ class SolveResult:
     method, backend, device, precond : str
     note : str
         Why the solve ended so, and what would help; ``""`` where there is nothing to say.
+    doubtful : bool
+        Whether `x` may be useless although the solve has converged, which is also a RuntimeWarning; `note` says why.
     history : History
         Arrays ``iterations`` and ``residuals``.
     """
@@ -68,6 +71,9 @@ class SolveResult:
         for name in ("method", "backend", "device", "precond", "note"):
             setattr(self, name, getattr(raw, name).decode(errors="replace"))
         self.times = times_of(raw)
+        self.doubtful = bool(raw.doubtful)
+        if self.doubtful:
+            warnings.warn(f"converged, but {self.note}", RuntimeWarning, stacklevel=3)
 
     def __repr__(self):
         return (f"<windrow.SolveResult: {self.outcome} by {self.method} after {self.iterations} iterations, "

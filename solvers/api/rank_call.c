@@ -297,12 +297,12 @@ static wr_status rank(const char *function, const wr_matrix *A, double *scores, 
   wr_rank_result r = {0};
   rank_call *c = NULL;
   double begun = wr_clock();
-  int before;
+  int before = 0;
   PASS(wr_struct_check(function, "result", result));
-  PASS(wr_struct_take(function, "options", options, &o, sizeof o));
-  if (sets) PASS(check_sets(function, &o));
-  PASS(wr_threads_enter(function, "options->threads", A->csr->nnz, &o.threads, &before));
-  status = wr_alloc_zeroed(&c, 1, sizeof *c, "a solve");
+  status = wr_struct_take(function, "options", options, &o, sizeof o);
+  if (status == WR_OK && sets) status = check_sets(function, &o);
+  if (status == WR_OK) status = wr_threads_enter(function, "options->threads", A->csr->nnz, &o.threads, &before);
+  if (status == WR_OK) status = wr_alloc_zeroed(&c, 1, sizeof *c, "a solve");
   if (status == WR_OK) {
     c->function = function, c->of_sets = sets != NULL, c->on_device = on_device;
     status = begin(&o, A, scores, c, &r);
@@ -313,8 +313,10 @@ static wr_status rank(const char *function, const wr_matrix *A, double *scores, 
   }
   wr_free(c);
   wr_threads_leave(before);
-  r.status = status;
-  if (status != WR_OK) snprintf(r.note, sizeof r.note, "%s", wr_status_message());
+  if (status != WR_OK) {
+    r.status = status, r.outcome = WR_NOT_SOLVED, r.verified = 0;
+    snprintf(r.note, sizeof r.note, "%s", wr_status_message());
+  }
   wr_struct_give(result, &r, sizeof r);
   return status;
 }

@@ -23,9 +23,11 @@ static size_t size_of(const void *given) {
   return size;
 }
 
+static int has_size(const void *given) { return given && size_of(given) > sizeof(size_t) && size_of(given) <= 1 << 16; }
+
 wr_status wr_struct_check(const char *function, const char *name, const void *given) {
   if (given == NULL) return wr_refuse(function, "%s is NULL", name);
-  if (size_of(given) > sizeof(size_t) && size_of(given) <= 1 << 16) return WR_OK;
+  if (has_size(given)) return WR_OK;
   return wr_refuse(function, "%s->size is %zu; WR_INIT sets it before other members are set", name, size_of(given));
 }
 
@@ -44,6 +46,7 @@ wr_status wr_struct_take(const char *function, const char *name, const void *giv
 }
 
 void wr_struct_give(void *given, const void *own, size_t own_size) {
+  if (!has_size(given)) return;
   size_t size = size_of(given);
   memcpy((char *)given + sizeof size, (const char *)own + sizeof size,
          (size < own_size ? size : own_size) - sizeof size);

@@ -21,7 +21,7 @@ wr_status wr_struct_take(const char *function, const char *name, const void *giv
 /* WR_EUSAGE where the size of a result is not set. */
 wr_status wr_struct_check(const char *function, const char *name, const void *given);
 
-/* The caller's struct := own, as far as the caller knows it; its size stays. */
+/* The caller's struct := own, as far as the caller knows it; its size stays. Does nothing if that is not set, or given NULL. */
 void wr_struct_give(void *given, const void *own, size_t own_size);
 
 /* *index := the place of text in "auto|power|idr"; NULL: 0. WR_EUSAGE with all words. */

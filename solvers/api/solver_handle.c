@@ -12,6 +12,7 @@
 #include "solvers/api/solving.h"
 #include "solvers/direct.h"
 #include "solvers/report/ledger.h"
+#include "solvers/report/report_text.h"
 #include "spmv/matrix/matrix_facts.h"
 
 struct wr_solver {
@@ -291,6 +292,27 @@ static void fill_in(const wr_solver *s, const wr_result *found, const wr_verdict
   snprintf(r->precond, sizeof r->precond, "%s", s->precond.name);
   snprintf(r->note, sizeof r->note, "%s%s%s", found->note, found->note[0] && found->direct.why[0] ? "; " : "",
            found->direct.why);
+  r->doubtful = found->outcome == WR_CONVERGED && r->verified &&
+                wr_verdict_is_doubtful(verdict, s->options.iterate.tolerance, found->by_backward);
+  if (!r->doubtful) return;
+  wr_line line = {0};
+  wr_line_add_doubt(&line, verdict->backward_error, s->options.iterate.tolerance);
+  size_t used = strlen(r->note);
+  snprintf(r->note + used, sizeof r->note - used, "%s%s", used > 0 ? "; " : "", line.text);
+}
+
+/* For a call that has failed. */
+static void fill_in_failure(wr_status status, wr_solve_result *r) {
+  r->status = status, r->outcome = WR_NOT_SOLVED, r->verified = r->doubtful = 0;
+  snprintf(r->note, sizeof r->note, "%s", wr_status_message());
+}
+
+/* The same for one that is refused before it begins. */
+static wr_status refused(wr_status status, wr_solve_result *result) {
+  wr_solve_result r = {0};
+  fill_in_failure(status, &r);
+  wr_struct_give(result, &r, sizeof r);
+  return status;
 }
 
 /* Tells of M where a solve has failed with one that returns what no M does. */
@@ -346,43 +368,45 @@ static wr_status solve_one(const char *function, wr_solver *s, columns *all, int
                 function, s->session.choice.backend->name, verdict.worst_row));
 done:
   wr_threads_leave(before);
-  r->status = status;
-  if (status != WR_OK) snprintf(r->note, sizeof r->note, "%s", wr_status_message());
+  if (status != WR_OK) fill_in_failure(status, r);
   return status;
+}
+
+static wr_status check_one(const char *function, const wr_solver *s, const double *b, const double *x,
+                           const wr_solve_result *result) {
+  if (s == NULL) return wr_refuse(function, "solver is NULL");
+  if (b == NULL) return wr_refuse(function, "b is NULL");
+  if (x == NULL) return wr_refuse(function, "x is NULL");
+  return wr_struct_check(function, "result", result);
 }
 
 wr_status wr_solver_solve(wr_solver *solver, const double *b, const double *x0, double *x, wr_solve_result *result) {
   wr_solve_result r = {0};
-  WR_NEED(solver);
-  WR_NEED(b);
-  WR_NEED(x);
-  PASS(wr_struct_check(__func__, "result", result));
+  wr_status status = check_one(__func__, solver, b, x, result);
+  if (status != WR_OK) return refused(status, result);
   wr_listener_begin(&solver->listener);
   columns one = {.solver = solver, .count = 1, .b = b, .x0 = x0};
-  wr_status status = solve_one(__func__, solver, &one, 0, x, &r);
+  status = solve_one(__func__, solver, &one, 0, x, &r);
   wr_struct_give(result, &r, sizeof r);
   return status;
 }
 
 wr_status wr_solver_solve_device(wr_solver *solver, const double *b, const double *x0, double *x,
                                  wr_solve_result *result) {
-  wr_status status;
   double *guess = NULL;
   wr_solve_result r = {0};
-  WR_NEED(solver);
-  WR_NEED(b);
-  WR_NEED(x);
-  TRY(wr_struct_check(__func__, "result", result));
-  TRY(begin_on_device(__func__, solver, b, x0, x));
-  wr_listener_begin(&solver->listener);
-  if (x0) {
-    TRY(wr_alloc(&guess, solver->system.n, sizeof *guess, "the first guess"));
-    TRY(fetch(solver, x0, guess));
+  wr_status status = check_one(__func__, solver, b, x, result);
+  if (status == WR_OK) status = begin_on_device(__func__, solver, b, x0, x);
+  if (status == WR_OK && x0) status = wr_alloc(&guess, solver->system.n, sizeof *guess, "the first guess");
+  if (status == WR_OK && x0) status = fetch(solver, x0, guess);
+  if (status != WR_OK) {
+    wr_free(guess);
+    return refused(status, result);
   }
+  wr_listener_begin(&solver->listener);
   columns one = {.solver = solver, .count = 1, .b = b, .x0 = guess, .on_device = 1};
   status = solve_one(__func__, solver, &one, 0, x, &r);
   wr_struct_give(result, &r, sizeof r);
-done:
   wr_free(guess);
   return status;
 }
@@ -421,14 +445,16 @@ static wr_status solve_many(const char *function, columns *all, double *x, int64
 
 wr_status wr_solver_solve_many(wr_solver *solver, int64_t count, const double *b, int64_t ldb, double *x, int64_t ldx,
                                wr_solve_result *results) {
-  PASS(check_many(__func__, solver, count, b, ldb, x, ldx, results));
+  wr_status status = check_many(__func__, solver, count, b, ldb, x, ldx, results);
+  if (status != WR_OK) return refused(status, results);
   return solve_many(__func__, &(columns){.solver = solver, .count = count, .ldb = ldb, .b = b}, x, ldx, results);
 }
 
 wr_status wr_solver_solve_many_device(wr_solver *solver, int64_t count, const double *b, int64_t ldb, double *x,
                                       int64_t ldx, wr_solve_result *results) {
-  PASS(check_many(__func__, solver, count, b, ldb, x, ldx, results));
-  PASS(begin_on_device(__func__, solver, b, NULL, x));
+  wr_status status = check_many(__func__, solver, count, b, ldb, x, ldx, results);
+  if (status == WR_OK) status = begin_on_device(__func__, solver, b, NULL, x);
+  if (status != WR_OK) return refused(status, results);
   columns all = {.solver = solver, .count = count, .ldb = ldb, .b = b, .on_device = 1};
   return solve_many(__func__, &all, x, ldx, results);
 }
@@ -439,20 +465,20 @@ static wr_status solve(const char *function, const wr_matrix *A, const double *b
                        const wr_solve_options *options, wr_solve_result *result) {
   wr_solver *solver = NULL;
   wr_solve_result r = {0};
-  if (A == NULL) return wr_refuse(function, "A is NULL");
-  if (b == NULL) return wr_refuse(function, "b is NULL");
-  if (x == NULL) return wr_refuse(function, "x is NULL");
+  if (A == NULL) return refused(wr_refuse(function, "A is NULL"), result);
+  if (b == NULL) return refused(wr_refuse(function, "b is NULL"), result);
+  if (x == NULL) return refused(wr_refuse(function, "x is NULL"), result);
   PASS(wr_struct_check(function, "result", result));
   double begin = wr_clock();
-  r.status = make_solver(function, A, options, &solver);
-  if (r.status == WR_OK)
-    r.status = solve_one(function, solver, &(columns){.solver = solver, .count = 1, .b = b}, 0, x, &r);
+  wr_status status = make_solver(function, A, options, &solver);
+  if (status == WR_OK)
+    status = solve_one(function, solver, &(columns){.solver = solver, .count = 1, .b = b}, 0, x, &r);
   else
-    snprintf(r.note, sizeof r.note, "%s", wr_status_message());
+    fill_in_failure(status, &r);
   r.total_seconds = wr_clock() - begin;
   wr_struct_give(result, &r, sizeof r);
   wr_solver_free(solver);
-  return r.status;
+  return status;
 }
 
 wr_status wr_solve(const wr_matrix *A, const double *b, double *x, const wr_solve_options *options,
@@ -463,9 +489,10 @@ wr_status wr_solve(const wr_matrix *A, const double *b, double *x, const wr_solv
 static wr_status solve_rows(const char *function, int64_t n, wr_integers row_ptr, wr_integers col, const double *val,
                             const double *b, double *x, const wr_solve_options *options, wr_solve_result *result) {
   wr_matrix *A;
-  if (n < 1) return wr_refuse(function, "n is %lld", (long long)n);
-  PASS(wr_matrix_of_rows(function, n, n, row_ptr, col, val, &A));
-  wr_status status = solve(function, A, b, x, options, result);
+  wr_status status =
+      n < 1 ? wr_refuse(function, "n is %lld", (long long)n) : wr_matrix_of_rows(function, n, n, row_ptr, col, val, &A);
+  if (status != WR_OK) return refused(status, result);
+  status = solve(function, A, b, x, options, result);
   wr_matrix_free(A);
   return status;
 }

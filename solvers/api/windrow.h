@@ -162,7 +162,7 @@ typedef struct wr_solve_options {
 typedef struct wr_solve_result {
   size_t size;
   wr_status status;     /* of this right-hand side, as the call returns it                                           */
-  wr_outcome outcome;
+  wr_outcome outcome;   /* WR_NOT_SOLVED where status is an error                                                    */
   int verified;         /* 1: the host found every product that it checked right, and the tolerance met              */
   int on_host;          /* 1: residual was computed by the host from A, b and x                                       */
   int64_t iterations, multiplies;
@@ -180,6 +180,7 @@ typedef struct wr_solve_result {
   char device[128];
   char precond[128];
   char note[512];       /* why the solve ended so, and what would help; "" where there is nothing to say             */
+  int doubtful;         /* 1: converged, but x may be useless; note says why                                         */
 } wr_solve_result;
 
 /* x[n] := the solution of A x = b, b[n]; x may be b. options NULL: the defaults. Where the result is not converged, x is the
@@ -250,7 +251,7 @@ typedef struct wr_rank_options {
 typedef struct wr_rank_result {
   size_t size;
   wr_status status;     /* as the call returns it                                                                    */
-  wr_outcome outcome;
+  wr_outcome outcome;   /* WR_NOT_SOLVED where status is an error                                                    */
   int verified;         /* 1: the host found every product that it checked right, and the tolerance met              */
   int64_t iterations;   /* multiplies                                                                                */
   int64_t checked_rows; /* of the last step, computed again by the host                                              */

@@ -57,8 +57,7 @@ static wr_status refine(const wr_system *s, const wr_direct_options *o, wr_klu_f
     wr_system_unscale(s, candidate);
     TRY(wr_residual_find(s, candidate, residual, &found));
     double most = found.norm + found.error, measure = o->by_backward ? found.backward : most;
-    double limit = o->by_backward ? o->tolerance : o->tolerance * s->norm_b;
-    int met = isfinite(most) && (most <= s->absolute || measure <= limit);
+    int met = wr_residual_meets(s, &found, o->tolerance, o->by_backward);
     if (measure < best || met) {
       best = measure, facts->outcome = met ? WR_CONVERGED : WR_STAGNATED, facts->refinements = step;
       facts->measure = most / (s->norm_b > 0 ? s->norm_b : 1), facts->backward = found.backward;

@@ -223,7 +223,7 @@ wr_status wr_bicgstab_load(wr_bicgstab *s, double *norm) {
 
 int wr_bicgstab_trusts_guess(const wr_bicgstab *s, double norm, double bound) {
   double unit = wr_type_unit(s->env->type);
-  return s->system->guess == NULL || norm <= s->system->norm_b || 10 * unit * norm <= bound;
+  return s->system->guess == NULL || norm <= s->system->norm_b || (isfinite(norm) && 10 * unit * norm <= bound);
 }
 
 typedef enum origin { CURRENT, SNAPSHOT, GUESS } origin;
@@ -270,7 +270,7 @@ static wr_status find_met(wr_bicgstab *s, const progress *g, double *norm, int *
   *met = *norm <= g->bound;
   if (!g->options->by_backward || !isfinite(*norm)) return WR_OK;
   if (!s->on_host) PASS(wr_bicgstab_judge_on_host(s, norm));
-  *met = isfinite(*norm) && (s->found.backward <= g->options->tolerance || *norm <= s->system->absolute);
+  *met = wr_residual_meets(s->system, &s->found, g->options->tolerance, 1);
   return WR_OK;
 }
 

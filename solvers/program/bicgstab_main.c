@@ -265,7 +265,7 @@ static wr_status check(void *of, const wr_settings *s, const wr_ids *ids, wr_cer
   TRY(wr_comm_agree(comm, wr_vector_read(s->check, &need, &x)));
   TRY(wr_halo_take_own(system->A, 1, &x));
   TRY(wr_residual_find(system, x, NULL, &found));
-  double norm_b = system->norm_b > 0 ? system->norm_b : 1, most = found.norm + found.error;
+  double norm_b = system->norm_b > 0 ? system->norm_b : 1;
   *c = (wr_certificate){.x = s->check,
                         .measure = found.norm / norm_b,
                         .error = found.error / norm_b,
@@ -275,8 +275,7 @@ static wr_status check(void *of, const wr_settings *s, const wr_ids *ids, wr_cer
                         .backward_row = found.backward_row,
                         .by_backward = s->stop == WR_STOP_BACKWARD,
                         .is_relative = system->norm_b > 0};
-  c->met = isfinite(most) && most / norm_b <= c->limit;
-  if (c->by_backward) c->met = isfinite(most) && (found.backward <= s->tolerance || most <= system->absolute);
+  c->met = wr_residual_meets(system, &found, s->tolerance, c->by_backward);
 done:
   wr_free(x);
   return status;

@@ -341,7 +341,6 @@ static wr_status write_answer(job *j) {
   if (j->settings.seeds && j->settings.sets_form != WR_TOP_TABLE)
     return j->runs[0].ran && is_first(j) ? j->program->write_sets(j->problem, &j->settings, &j->ids) : WR_OK;
   if (j->settings.output == NULL || c->answer == NULL || !is_first(j)) return WR_OK;
-  if (wr_first_not_finite(c->answer, c->answer_n) >= 0) return WR_OK; /* the exit code and the report say non-finite */
   const wr_run *run = &c->runs[c->answer_run];
   int named = j->ids.id != NULL || j->ids.names != NULL || j->ids.first != 1;
   const char *order = named ? "\nin ascending order of ids" : "";
@@ -432,7 +431,7 @@ static wr_status write_excerpt(job *j) {
   const wr_comparison *c = &j->comparison;
   if (j->settings.top_format == WR_TOP_TABLE || c->answer == NULL || j->program->present == NULL || !is_first(j))
     return WR_OK;
-  if (wr_first_not_finite(c->answer, c->answer_n) >= 0) return WR_OK; /* as in write_answer */
+  if (wr_first_not_finite(c->answer, c->answer_n) >= 0) return WR_OK; /* the exit code and the report say non-finite */
   wr_writer text = {.file = stdout};
   PASS(j->program->present(&text, j->problem, &j->settings, &j->ids, c->answer, c->answer_n, &c->runs[c->answer_run]));
   return wr_process_flush(stdout);

@@ -102,7 +102,8 @@ static void print_answer(wr_writer *out, const wr_problem_facts *problem, const 
   wr_line_add(&line, ": ");
   wr_line_add_measure(&line, problem, run);
   if (run->verdict.level == WR_VERIFY_OFF) wr_line_add(&line, ", unverified");
-  if (!broke_off) wr_line_add_doubt(&line, problem, run);
+  if (!broke_off && wr_run_is_doubtful(problem, run))
+    wr_line_add(&line, ", but "), wr_line_add_doubt(&line, run->verdict.backward_error, problem->tolerance);
   wr_writer_paragraph(out, &line);
   if (result->direct.tried) {
     line = (wr_line){0};
@@ -422,7 +423,7 @@ static void print_residual(wr_writer *out, const wr_problem_facts *problem, cons
   wr_line_add(&line, "||b - A x|| = %s%s", wr_text_real(c->measure, first), unit);
   if (!c->by_backward) wr_line_add(&line, " (asked for %s)", wr_text_real(c->limit, second));
   if (wr_certificate_is_doubtful(problem, c))
-    wr_line_add(&line, ", but the backward error is %s: x may be useless", wr_text_real(c->backward, first));
+    wr_line_add(&line, ", but "), wr_line_add_doubt(&line, c->backward, problem->tolerance);
   wr_writer_paragraph(out, &line);
   print_problem(out, problem);
   print_text(out, "x", c->x);

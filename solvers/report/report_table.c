@@ -121,9 +121,10 @@ static void print_marks(wr_writer *out, const wr_problem_facts *problem, const w
   }
   for (int i = 0; i < count; i++) {
     wr_line line = {0};
-    wr_line_add(&line, "! %s: meets the tolerance", wr_run_label(&runs[i], label, sizeof label));
-    wr_line_add_doubt(&line, problem, &runs[i]);
-    if (wr_run_is_doubtful(problem, &runs[i])) wr_writer_paragraph(out, &line);
+    if (!wr_run_is_doubtful(problem, &runs[i])) continue;
+    wr_line_add(&line, "! %s: meets the tolerance, but ", wr_run_label(&runs[i], label, sizeof label));
+    wr_line_add_doubt(&line, runs[i].verdict.backward_error, problem->tolerance);
+    wr_writer_paragraph(out, &line);
   }
   for (int i = 0; i < count; i++) {
     wr_line line = {0};

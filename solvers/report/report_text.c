@@ -214,11 +214,12 @@ void wr_line_add_direct(wr_line *line, const wr_problem_facts *problem, const wr
   wr_line_add(line, "; the iterations had ended with %s", wr_outcome_title(facts->after));
 }
 
-void wr_line_add_doubt(wr_line *line, const wr_problem_facts *problem, const wr_run *run) {
+void wr_line_add_doubt(wr_line *line, double backward_error, double tolerance) {
   char error[TEXT_ROOM];
-  if (wr_run_is_doubtful(problem, run))
-    wr_line_add(line, ", but the backward error is %s: x may be useless",
-                wr_text_real(run->verdict.backward_error, error));
+  if (wr_backward_is_large(backward_error, tolerance))
+    wr_line_add(line, "the backward error is %s: x may be useless", wr_text_real(backward_error, error));
+  else
+    wr_line_add(line, "x = 0 has a smaller residual: x may be useless");
 }
 
 int wr_line_add_tuning(wr_line *line, const wr_tuning *tuning) {

@@ -45,8 +45,8 @@ void wr_line_add_measure(wr_line *line, const wr_problem_facts *problem, const w
 /* Adds "LU factors by KLU: 1204 entries, 2.1 times those of the matrix, ...", or why they did not suffice. */
 void wr_line_add_direct(wr_line *line, const wr_problem_facts *problem, const wr_direct_facts *facts);
 
-/* Adds ", but the backward error is 0.66: x may be useless" for a run that is doubtful. */
-void wr_line_add_doubt(wr_line *line, const wr_problem_facts *problem, const wr_run *run);
+/* Adds "the backward error is 0.66: x may be useless", or where that is small what else makes an answer doubtful. */
+void wr_line_add_doubt(wr_line *line, double backward_error, double tolerance);
 
 /* Adds the configuration that a tuner chose, and what that took, or the file that had it. Returns 0, and adds nothing, where
  * nothing was tuned. */

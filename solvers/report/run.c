@@ -56,21 +56,30 @@ int wr_run_exit_code(const wr_run *run) {
   return code == 0 && !verdict->met_tolerance ? wr_outcome_exit_code(WR_MAX_ITERATIONS) : code;
 }
 
-static int is_large(double backward_error, double tolerance) {
+int wr_backward_is_large(double backward_error, double tolerance) {
   return !(backward_error <= fmax(WR_DOUBTFUL_BACKWARD, tolerance));
+}
+
+/* A residual above ||b||: x runs off where the matrix is singular, until rounding A x hides b. */
+int wr_verdict_is_doubtful(const wr_verdict *verdict, double tolerance, int by_backward) {
+  return wr_backward_is_large(verdict->backward_error, tolerance) ||
+         (by_backward && verdict->measure > fmax(1, verdict->limit));
 }
 
 int wr_run_is_doubtful(const wr_problem_facts *problem, const wr_run *run) {
   const wr_verdict *verdict = &run->verdict;
   if (problem->measure != WR_MEASURE_RESIDUAL || verdict->level == WR_VERIFY_OFF || wr_run_exit_code(run) != 0)
     return 0;
-  return is_large(verdict->backward_error, problem->tolerance);
+  return wr_verdict_is_doubtful(verdict, problem->tolerance, run->result.by_backward);
 }
 
 int wr_certificate_exit_code(const wr_certificate *c) { return c->met ? 0 : wr_outcome_exit_code(WR_MAX_ITERATIONS); }
 
 int wr_certificate_is_doubtful(const wr_problem_facts *problem, const wr_certificate *c) {
-  return problem->measure == WR_MEASURE_RESIDUAL && c->met && is_large(c->backward, problem->tolerance);
+  const wr_verdict verdict = {.measure = c->is_relative ? c->measure : 0, .limit = c->limit,
+                              .backward_error = c->backward};
+  return problem->measure == WR_MEASURE_RESIDUAL && c->met &&
+         wr_verdict_is_doubtful(&verdict, problem->tolerance, c->by_backward);
 }
 
 int wr_worse_exit_code(int a, int b) {

@@ -179,7 +179,7 @@ typedef struct wr_certificate {
 /* 0, or the code of a solve that did not converge. */
 int wr_certificate_exit_code(const wr_certificate *certificate);
 
-/* 1 if x meets the residual's tolerance with a backward error as that of a doubtful run. */
+/* 1 if x meets the tolerance, but is doubtful as that of a run. */
 int wr_certificate_is_doubtful(const wr_problem_facts *problem, const wr_certificate *certificate);
 
 /* Measurements of spmv besides those in wr_run. The first preparation in a process also loads code and fills pools, which would
@@ -228,8 +228,14 @@ int wr_faster(const wr_run *a, const wr_run *b);
  * and 130: there is nothing to verify. */
 int wr_run_exit_code(const wr_run *run);
 
-/* 1 for an answer that meets the residual's tolerance while its backward error is above WR_DOUBTFUL_BACKWARD and the tolerance:
- * x may then be wrong in all digits. Its exit code is 0. */
+/* 1 for a backward error above WR_DOUBTFUL_BACKWARD and the tolerance: x may then be wrong in all digits. */
+int wr_backward_is_large(double backward_error, double tolerance);
+
+/* Of an answer that meets the tolerance: 1 if its backward error is large or, where that was compared with the tolerance, its
+ * residual is larger than that of x = 0, and than atol. measure and limit are in units of ||b||. */
+int wr_verdict_is_doubtful(const wr_verdict *verdict, double tolerance, int by_backward);
+
+/* 1 for an answer that meets the tolerance and is doubtful. Its exit code is 0. */
 int wr_run_is_doubtful(const wr_problem_facts *problem, const wr_run *run);
 
 /* The worse of two exit codes: the one that comes first in 130 (interrupted), 7, 9, 5, 6, 8, 3, 1, 2, 4, 0. */

@@ -52,13 +52,19 @@ static wr_status check_finite(const wr_csr *A, const double *v, const char *what
 static wr_status scale_to_one(wr_system *s, double atol) {
   wr_status status;
   int64_t count = (s->n + BLOCK - 1) / BLOCK;
-  double *squares = NULL, largest = 0, sum = 0;
+  double *squares = NULL, largest = 0, smallest = INFINITY, sum = 0;
   TRY(wr_comm_agree(s->comm, wr_alloc(&squares, count, sizeof *squares, "sums of the right-hand side")));
-#pragma omp parallel for schedule(static) reduction(max : largest) if (s->n > BLOCK)
-  for (int64_t i = 0; i < s->n; i++) largest = fmax(largest, fabs(s->b[i]));
+#pragma omp parallel for schedule(static) reduction(max : largest) reduction(min : smallest) if (s->n > BLOCK)
+  for (int64_t i = 0; i < s->n; i++) {
+    largest = fmax(largest, fabs(s->b[i]));
+    if (s->b[i] != 0) smallest = fmin(smallest, fabs(s->b[i]));
+  }
   TRY(wr_comm_max(s->comm, &largest, 1));
   if (largest > 0) frexp(largest, &s->exponent);
   s->exponent = -s->exponent;
+  status =
+      ldexp(smallest, s->exponent) < DBL_MIN ? wr_copy_elements(s->b, s->n, "the right-hand side", &s->given) : WR_OK;
+  TRY(wr_comm_agree(s->comm, status));
   const wr_scale_factor power = wr_scale_of(s->exponent);
 #pragma omp parallel for schedule(static) if (s->n > BLOCK)
   for (int64_t k = 0; k < count; k++) {
@@ -72,7 +78,7 @@ static wr_status scale_to_one(wr_system *s, double atol) {
   for (int64_t k = 0; k < count; k++) sum += squares[k];
   TRY(wr_comm_sum(s->comm, &sum, 1));
   s->norm_b = sqrt(sum);
-  s->absolute = ldexp(atol, s->exponent);
+  s->absolute = fmin(ldexp(atol, s->exponent), DBL_MAX); /* an infinite residual is never within it */
 done:
   wr_free(squares);
   return status;
@@ -377,9 +383,10 @@ done:
 static void free_rhs(wr_system *s) {
   if (s->rhs != s->b) wr_free(s->rhs);
   wr_free(s->b);
+  wr_free(s->given);
   wr_free(s->guess);
   wr_free(s->row_weight);
-  s->rhs = s->b = s->guess = s->row_weight = NULL;
+  s->rhs = s->b = s->given = s->guess = s->row_weight = NULL;
   s->there = NULL;
 }
 

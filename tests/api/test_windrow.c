@@ -333,11 +333,24 @@ static void test_wrong_systems(void) {
   CHECK_OK(wr_matrix_new_csr(2, 3, ptr, col, val, &A));
   CHECK_FAILS(WR_EINPUT, wr_solve(A, b, x, NULL, &r));
   CHECK_MESSAGE("wr_solve: a linear system needs a square matrix, not 2 x 3");
-  CHECK(r.status == WR_EINPUT && strcmp(r.note, wr_status_message()) == 0);
+  CHECK(r.status == WR_EINPUT && r.outcome == WR_NOT_SOLVED && strcmp(r.note, wr_status_message()) == 0);
+  WR_INIT(r);
+  CHECK_FAILS(WR_EUSAGE, wr_solve(A, NULL, x, NULL, &r));
+  CHECK(r.status == WR_EUSAGE && r.outcome == WR_NOT_SOLVED && strstr(r.note, "b is NULL") != NULL);
+  WR_INIT(r);
+  CHECK_FAILS(WR_EUSAGE, wr_solver_solve(NULL, b, NULL, x, &r));
+  CHECK(r.status == WR_EUSAGE && r.outcome == WR_NOT_SOLVED);
+  WR_INIT(r);
+  CHECK_FAILS(WR_EUSAGE, wr_solver_solve_many(NULL, 1, b, 3, x, 3, &r));
+  CHECK(r.status == WR_EUSAGE && r.outcome == WR_NOT_SOLVED);
+  WR_INIT(r);
+  CHECK_FAILS(WR_EUSAGE, wr_solve_csr(0, ptr, col, val, b, x, NULL, &r));
+  CHECK(r.status == WR_EUSAGE && r.outcome == WR_NOT_SOLVED);
   wr_matrix_free(A);
   b[1] = (double)NAN;
   CHECK_FAILS(WR_EINPUT, wr_solve_csr(2, ptr, col, val, b, x, NULL, &r));
   CHECK_MESSAGE("the right-hand side: element 2 is nan");
+  CHECK(r.outcome == WR_NOT_SOLVED);
   b[1] = 1;
   CHECK_FAILS(WR_EINPUT, wr_solve_csr(2, ptr, col, val, b, x, NULL, &r)); /* row 1 is empty */
   wr_solve_options o = {.size = sizeof o, .x0 = guess};
@@ -345,6 +358,17 @@ static void test_wrong_systems(void) {
   CHECK_FAILS(WR_EINPUT, wr_solve_csr(2, ptr, col, val, b, x, &o, &r));
   CHECK_MESSAGE("the first guess: element 2 is nan");
   CHECK(x[0] == 7 && x[1] == 7);
+  CASE("x that may be useless");
+  const int32_t each_ptr[3] = {0, 1, 2};
+  const double uneven[2] = {1e300, 1}, of_ones[2] = {1e300, 1};
+  CHECK_OK(wr_solve_csr(2, each_ptr, col, uneven, of_ones, x, NULL, &r));
+  CHECKF(r.outcome == WR_CONVERGED && r.doubtful && strstr(r.note, "the backward error is ") != NULL &&
+             strstr(r.note, ": x may be useless") != NULL,
+         "%s, x2 = %g", r.note, x[1]);
+  CHECK_OK(wr_solve_csr(2, each_ptr, col, uneven, of_ones, x, &(wr_solve_options){.size = sizeof o, .stop = "backward"},
+                        &r));
+  CHECKF(r.outcome == WR_CONVERGED && !r.doubtful && r.note[0] == '\0' && x[1] > 1 - 1e-7 && x[1] < 1 + 1e-7, "%s, %g",
+         r.note, x[1]);
   CASE("one unknown, and values far from 1");
   for (double value = 1e-200; value < 1e201; value *= 1e100) {
     const int32_t one_ptr[2] = {0, 1}, one_col[1] = {0};
@@ -439,6 +463,7 @@ static void test_many(void) {
     CHECK(r[j].known.size == sizeof *r && r[j].more[0] == 7 && x[j * LD + N] == 7);
     CHECK(r[j].known.status == (j == 2 ? WR_EINPUT : WR_OK));
     if (j == 2) CHECK(strstr(r[j].known.note, "element 6 is nan") != NULL && wr_trace_get(trace, j, NULL, NULL) == 0);
+    CHECK(j != 2 || (r[j].known.outcome == WR_NOT_SOLVED && !r[j].known.verified));
     if (j == 2) continue;
     CHECK(r[j].known.outcome == WR_CONVERGED && r[j].known.verified && residual(A, b + j * LD, x + j * LD) <= 1e-8);
     CHECK(wr_trace_get(trace, j, NULL, NULL) > 0);

@@ -54,6 +54,36 @@ check_stop() {
   refuses 1 "--stop: 'both' is not one of residual|backward" bicgstab --stop both $system
 }
 
+# In a singular system that has no solution, x may run off until rounding A x hides b.
+check_running_off() {
+  matrix lap.mtx 'coordinate real symmetric' '3 3 5' '1 1 1' '2 1 -1' '2 2 2' '3 2 -1' '3 3 1'
+  printf '%s\n' 1 0 0 >"$work/b.txt"
+  printf '%s\n' 1e20 1e20 1e20 >"$work/off.txt"
+  run 0 bicgstab --stop backward -b "$work/b.txt" --check "$work/off.txt" --json "$json" "$work/lap.mtx"
+  says "$out" '||b - A x|| = 1 ||b||'
+  says "$json" '"doubtful": false'
+  printf '%s\n' 1e20 1e20 1.0000001e20 >"$work/off.txt"
+  run 0 bicgstab --stop backward -t 1e-6 -b "$work/b.txt" --check "$work/off.txt" --json "$json" "$work/lap.mtx"
+  says "$out" 'x meets the tolerance' ', but x = 0 has a smaller residual: x may be useless'
+  says "$json" '"doubtful": true'
+}
+
+# Numbers at the ends of f64: true backward errors, and outputs that are not written without a word.
+check_extremes() {
+  matrix apart.mtx 'coordinate real general' '2 2 2' '1 1 1e200' '2 2 1e-150'
+  printf '%s\n' 1 7 >"$work/off.txt"
+  run 2 bicgstab --stop backward --check "$work/off.txt" "$work/apart.mtx"
+  says "$out" 'x does NOT meet the tolerance: backward error 0.75 '
+  run 2 bicgstab --stop backward "$work/apart.mtx" && says "$out" 'not converged' 'the backward error stays at 1, that of row 2'
+  printf '%s\n' 1 1 >"$work/off.txt"
+  run 0 bicgstab --stop backward --check "$work/off.txt" "$work/apart.mtx" && says "$out" 'backward error 0 '
+  matrix one.mtx 'coordinate real general' '2 2 3' '1 1 2' '1 2 1' '2 2 3'
+  printf '%s\n' 1e-310 0 >"$work/b.txt"
+  printf '%s\n' 0 1 >"$work/off.txt"
+  run 0 bicgstab --atol 10 -x "$work/off.txt" -b "$work/b.txt" -o "$work/x.txt" "$work/one.mtx"
+  says "$out" 'the first guess was replaced by 0'
+}
+
 check_check() {
   run 0 bicgstab -q -o "$work/x.mtx" $system
   for form in mtx tsv csv txt npy; do
@@ -86,7 +116,7 @@ check_check() {
   run 2 bicgstab --check "$work/zeros.txt" -b "$work/second.txt" "$work/nilpotent.mtx" # which no x solves
   printf '1e308\n1e308\n' >"$work/large.txt"
   matrix large.mtx 'coordinate real general' '2 2 2' '1 1 1e300' '2 2 1'
-  run 2 bicgstab --check "$work/large.txt" "$work/large.mtx" && says "$out" '||b - A x|| = inf'
+  run 2 bicgstab --check "$work/large.txt" "$work/large.mtx" && says "$out" '||b - A x|| = 1e308 ||b||'
   printf '1\n1\n1\n1\n1\n0.5\n' >"$work/half.txt"
   run 0 bicgstab --check "$work/half.txt" "$rows"
   says "$out" 'x meets the tolerance' 'but the backward error is' 'x may be useless'
@@ -275,6 +305,8 @@ check_advice() {
 
 check_doubtful
 check_stop
+check_running_off
+check_extremes
 check_check
 check_scores
 check_order

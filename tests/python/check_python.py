@@ -407,6 +407,14 @@ class Linear(Case):
         self.assertEqual((found.outcome, found.converged, found.iterations), ("max-iterations", False, 3))
         self.assertIn("max-iterations", repr(found))
 
+    def test_x_that_may_be_useless(self):
+        with self.assertWarnsRegex(RuntimeWarning, "the backward error is .*: x may be useless"):
+            found = windrow.solve(np.diag([1e300, 1.0]), [1e300, 1.0], **CPU)
+        self.assertTrue(found.converged and found.doubtful)
+        self.assertIn("x may be useless", found.note)
+        found = windrow.solve(np.diag([1e300, 1.0]), [1e300, 1.0], stop="backward", **CPU)
+        self.assertFalse(found.doubtful)
+
     def test_as_scipy_calls_it(self):
         rows, cols, vals = triple(200)
         A, b = dense(rows, cols, vals), np.ones(200)

@@ -175,6 +175,7 @@ static int expected_code(const wr_run *run) {
     case WR_MAX_ITERATIONS:
     case WR_TIME_LIMIT:
     case WR_STAGNATED: return failed ? 7 : 2;
+    case WR_NOT_SOLVED: return 7;
     case WR_CONVERGED: break;
   }
   if (failed) return 7;
@@ -382,6 +383,27 @@ static void test_backward_error(void) {
   text = report("bicgstab", &run, 0);
   CHECK_HAS(text, "converged in 54 iterations: backward error 3e-10 (asked for 1e-9), ||b - A x|| = 8.13e-10 ||b|| ");
   CHECK_HAS(text, "true residual 6e-11; backward error 3e-10, that of row 169, 1e-9 is allowed ");
+  free(text);
+  static const struct {
+    double measure, limit;
+    int is_relative, doubtful;
+  } residuals[] = {{1, 1e-9, 1, 0}, {1.01, 1e-9, 1, 1}, {1.38e15, 1e-9, 1, 1}, {5, 10, 1, 0}, {11, 10, 1, 1},
+                   {5, 0, 0, 0}};
+  problem = fixture_problem("bicgstab");
+  for (size_t k = 0; k < sizeof residuals / sizeof *residuals; k++) {
+    wr_certificate certificate = {.met = 1, .backward = 3e-10, .by_backward = 1, .measure = residuals[k].measure,
+                                  .limit = residuals[k].limit, .is_relative = residuals[k].is_relative};
+    run.verdict.measure = residuals[k].measure, run.verdict.limit = residuals[k].limit;
+    CHECKF(wr_certificate_is_doubtful(&problem, &certificate) == residuals[k].doubtful, "%g", certificate.measure);
+    if (!residuals[k].is_relative) continue; /* b = 0 is solved by x = 0 */
+    CHECKF(wr_run_is_doubtful(&problem, &run) == residuals[k].doubtful, "%g", certificate.measure);
+    run.result.by_backward = 0;
+    CHECK(!wr_run_is_doubtful(&problem, &run));
+    run.result.by_backward = 1;
+  }
+  run.verdict.measure = 1.38e15, run.verdict.on_host = 1;
+  text = report("bicgstab", &run, 0);
+  CHECK_HAS(text, "||b - A x|| = 1.38e15 ||b||, but x = 0 has a smaller residual: x may be useless ");
   free(text);
   run.verdict.met_tolerance = 0;
   text = report("bicgstab", &run, 0);

@@ -171,10 +171,11 @@ static void try_residual_row(void) {
   wr_system_free(&system);
 }
 
-static void try_residual_backward(void) {
-  wr_row_residual none = {0, 0, 0}, infinite = {INFINITY, 0, 1};
-  CHECK(isinf(wr_residual_backward(NULL)) && isinf(wr_residual_backward(&infinite)));
-  CHECK(wr_residual_backward(&none) == 0);
+static void try_residual_meets(void) {
+  wr_residual none = {0}, infinite = {.norm = INFINITY};
+  wr_system system = {.norm_b = 1, .absolute = DBL_MAX};
+  CHECK(!wr_residual_meets(NULL, &none, 1, 0) && !wr_residual_meets(&system, NULL, 1, 0));
+  CHECK(wr_residual_meets(&system, &none, 0, 0) && !wr_residual_meets(&system, &infinite, 1, 0));
 }
 
 static void try_residual_find(void) {
@@ -774,7 +775,7 @@ static void try_version(void) { CHECK(wr_version() != NULL && wr_version()[0] !=
       {"wr_system_unscale", try_system_unscale}, {"wr_hash_shadow", try_hash_shadow},                 \
       {"wr_bicgstab_last_product", try_bicgstab_last_product},                                        \
       {"wr_system_below_f32", try_system_below_f32},                                                  \
-      {"wr_residual_backward", try_residual_backward},                                                \
+      {"wr_residual_meets", try_residual_meets},                                                \
       {"wr_direct_check", try_direct_check}, {"wr_direct_solve", try_direct_solve},                 \
       {"wr_residual_row", try_residual_row}, {"wr_residual_find", try_residual_find},                 \
       {"wr_method_bicgstab", try_method_bicgstab}, {"wr_method_bicgstabl", try_method_bicgstabl},     \

@@ -90,6 +90,73 @@ static void test_row(ground *g) {
   wr_csr_free(A);
 }
 
+typedef struct diagonal_case {
+  double diagonal[2], b[2], x[2];
+  double norm, backward; /* of b - A x */
+} diagonal_case;
+
+/* The residual of a diagonal matrix where numbers in the units of b are at an end of f64. */
+static void test_extremes(ground *g) {
+  static const diagonal_case cases[] = {
+      {{1e200, 1e-150}, {1e200, 1e-150}, {1, 7}, 0, 0.75},          /* b_2 is below 2^-1074 of b_1            */
+      {{1e200, 1e-150}, {1e200, 1e-150}, {1, 0}, 0, 1},
+      {{1e160, 1e-160}, {1e160, 1e-160}, {1, 1.0625}, 6.25e-162, 1. / 33},  /* b_2 is denormal in the units of b_1    */
+      {{2, 3}, {1e250, 1e-100}, {0.5e250, 0}, 0, 1},
+      {{1, 1}, {1, 1}, {1e200, 1}, 1e200, 1},                       /* squares of residuals overflow          */
+      {{1, 1}, {1, 0}, {1 + 0x1p-52, 0x1p-560}, 0x1p-52, 1},        /* ... or underflow                       */
+      {{1, 1}, {1, 0}, {1, 0x1p-560}, 0x1p-560, 1},
+      {{1, 1}, {1, 1}, {1 + 0x1p-52, 1 + 0x1p-52}, 0x1p-52 * 1.4142135623730951, 0x1p-53},
+      {{0x1p-540, 0x1p-540}, {0, 0}, {1, 1}, 0x1p-540 * 1.4142135623730951, 1},
+      {{1e200, 1e200}, {1, 1}, {1e200, 1e200}, (double)INFINITY, 1}, /* the norm is beyond f64                */
+  };
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    const diagonal_case *c = &cases[k];
+    wr_csr *A = matrix_of_picture(2, (const double[]){c->diagonal[0], 0, 0, c->diagonal[1]});
+    wr_system system;
+    wr_residual found;
+    double q[2];
+    ground_case(g, "extremes, case %zu", k);
+    CHECK_OK(wr_system_build(A, given(c->b, 2), NULL, 0, 0, WR_SCALE_NONE, NULL, 0, &system));
+    CHECK_OK(wr_residual_find(&system, c->x, q, &found));
+    double norm = ldexp(c->norm, system.exponent);
+    CHECKF(found.norm == norm || fabs(found.norm - norm) <= 0x1p-50 * norm + 0x1p-1074, "norm %g", found.norm);
+    CHECKF(fabs(found.backward - c->backward) <= 0x1p-50 * c->backward, "backward error %g", found.backward);
+    CHECK(!wr_residual_meets(&system, &found, 0x1p-60, 1));
+    wr_system_free(&system);
+    wr_csr_free(A);
+  }
+}
+
+/* Elements of x that are in no row have to be finite, too. */
+static void test_finite(ground *g) {
+  wr_csr *A = matrix_of(2, (entry[]){{0, 0, 1}, {1, 0, 1}}, 2, 1);
+  static const double b[] = {1, 1}, x[] = {1, NAN};
+  wr_system system;
+  wr_residual found;
+  ground_case(g, "NaN in x, where A has an empty column");
+  CHECK_OK(wr_system_build(A, given(b, 2), NULL, 0, 0, WR_SCALE_NONE, NULL, 1, &system));
+  CHECK_OK(wr_residual_find(&system, x, NULL, &found));
+  CHECKF(isinf(found.norm) && isinf(found.backward) && found.backward_row == 1, "%g, %g, row %lld", found.norm,
+         found.backward, (long long)found.backward_row);
+  CHECK(!wr_residual_meets(&system, &found, 1, 0) && !wr_residual_meets(&system, &found, 1, 1));
+  wr_system_free(&system);
+  wr_csr_free(A);
+}
+
+/* A second row that is lost in the units of b is not solved, and the outcome does not say that it is. */
+static void test_lost_row(ground *g) {
+  wr_csr *A = matrix_of_picture(2, (const double[]){2, 0, 0, 3});
+  static const double b[] = {1e250, 1e-100};
+  solution s = solution_of(g, A);
+  s.b = b, s.options.by_backward = 1, s.options.iterations = 50;
+  ground_case(g, "b with elements 1e350 apart");
+  solution_run(g, &s);
+  CHECKF(s.result.outcome != WR_CONVERGED && !s.verdict.met_tolerance && s.verdict.backward_error == 1, "%s, %g",
+         wr_outcome_title(s.result.outcome), s.verdict.backward_error);
+  solution_free(&s);
+  wr_csr_free(A);
+}
+
 /* No x solves these: the outcome must not be that one does. */
 static void test_inconsistent(ground *g) {
   wr_csr *A = matrix_of_picture(3, (const double[]){1, 1, 0, 1, 1, 0, 0, 0, 2});
@@ -154,6 +221,9 @@ static void test_small_systems(ground *g) {
 static void body(ground *g) {
   test_scaled_rows(g);
   test_row(g);
+  test_extremes(g);
+  test_finite(g);
+  test_lost_row(g);
   test_inconsistent(g);
   test_ends(g);
 }

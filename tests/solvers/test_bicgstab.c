@@ -150,6 +150,25 @@ static void test_guess(ground *g) {
   wr_csr_free(A);
 }
 
+/* In the units of a tiny b, these guesses and absolute tolerances are beyond f64: x = 0 meets the tolerance. */
+static void test_tiny_rhs(ground *g) {
+  wr_csr *A = matrix_of_picture(2, (const double[]){2, 1, 0, 3}), *empty = matrix_of(2, (entry[]){{0, 0, 2}}, 1, 1);
+  wr_csr *const matrices[] = {A, A, empty};
+  static const double guess[] = {0, 1}, b[][2] = {{1e-310, 0}, {1e-290, 0}, {1e-310, 0}}, atol[] = {10, 1e21, 1};
+  for (int k = 0; k < 3; k++) {
+    solution s = solution_of(g, matrices[k]);
+    ground_case(g, "b = %g, atol = %g", b[k][0], atol[k]);
+    s.b = b[k], s.guess = guess, s.atol = atol[k];
+    solution_run(g, &s);
+    CHECKF(s.result.outcome == WR_CONVERGED && s.verdict.multiplied_right && s.verdict.met_tolerance, "%s, %s",
+           wr_outcome_title(s.result.outcome), s.result.note);
+    CHECKF(s.x[0] == 0 && s.x[1] == 0, "x = %g, %g", s.x[0], s.x[1]);
+    solution_free(&s);
+  }
+  wr_csr_free(A);
+  wr_csr_free(empty);
+}
+
 /* Only the direction of b matters: a power of two changes no bit of the digits. */
 static void test_scale_of_b(ground *g) {
   enum { N = 300 };
@@ -302,6 +321,7 @@ static void test_all(ground *g) {
   test_singular(g);
   test_zero_right_hand_side(g);
   test_guess(g);
+  test_tiny_rhs(g);
   test_scale_of_b(g);
   test_scale_of_matrix(g);
   test_scale_of_rows(g);

@@ -25,7 +25,7 @@ static void test_outcomes(void) {
   } expected[] = {
       {WR_CONVERGED, "converged", 0},   {WR_MAX_ITERATIONS, "max-iterations", 2}, {WR_TIME_LIMIT, "time-limit", 2},
       {WR_STAGNATED, "stagnated", 2},   {WR_BREAKDOWN, "breakdown", 5},           {WR_NON_FINITE, "non-finite", 5},
-      {WR_INTERRUPTED, "interrupted", 130},
+      {WR_INTERRUPTED, "interrupted", 130}, {WR_NOT_SOLVED, "not-solved", 7},
   };
   CASE("outcomes");
   CHECK(WR_CONVERGED == 0); /* a zeroed result */
