@@ -1,6 +1,7 @@
 #define _DEFAULT_SOURCE /* open_memstream */
 #include "config/option.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <float.h>
 #include <getopt.h>
@@ -33,11 +34,18 @@ const wr_option *wr_option_find(const wr_option *table, const char *name) {
 
 /* ---- error sentences ---- */
 
+static int is_control(char byte) { return (unsigned char)byte < ' ' || byte == 127; }
+
+static int has_control(const char *text) {
+  while (*text != '\0' && !is_control(*text)) text++;
+  return *text != '\0';
+}
+
 /* The text as an error repeats it: control bytes as '?', cut (between characters of UTF-8) when long. */
 static const char *shown(const char *text, char buffer[SHOWN]) {
   size_t length = 0;
   for (; text[length] != '\0' && length < SHOWN - 4; length++)
-    buffer[length] = (unsigned char)text[length] < ' ' || text[length] == 127 ? '?' : text[length];
+    buffer[length] = is_control(text[length]) ? '?' : text[length];
   int cut = text[length] != '\0';
   while (cut && length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80) length--;
   memcpy(buffer + length, cut ? "..." : "", cut ? 4 : 1);
@@ -624,6 +632,14 @@ static char *trimmed_end(char *text, size_t length) {
   return text + length;
 }
 
+/* The byte of a backslash, an x and two hexadecimal digits at the beginning of text, or 0: it is something else. */
+static char hexadecimal(const char *text) {
+  char digits[3] = "";
+  if (text[1] != 'x' || !isxdigit((unsigned char)text[2]) || !isxdigit((unsigned char)text[3])) return 0;
+  memcpy(digits, text + 2, 2);
+  return (char)strtol(digits, NULL, 16);
+}
+
 /* Replaces the quoted text by what it says; *rest is what follows the closing quote. */
 static wr_status unquote(char *text, char **rest, const char *where) {
   char *to = text;
@@ -637,9 +653,9 @@ static wr_status unquote(char *text, char **rest, const char *where) {
     if (byte == '\\') {
       static const char escapes[] = "\"\\nr", meant[] = "\"\\\n\r";
       const char *escape = from[1] != '\0' ? strchr(escapes, from[1]) : NULL;
-      if (escape == NULL) return wr_fail(WR_EINPUT, "%s: in quotes a backslash is written \\\\", where);
-      byte = meant[escape - escapes];
-      from++;
+      byte = escape ? meant[escape - escapes] : hexadecimal(from);
+      if (byte == '\0') return wr_fail(WR_EINPUT, "%s: in quotes a backslash is written \\\\", where);
+      from += escape ? 1 : 3;
     }
     *to++ = byte;
   }
@@ -709,7 +725,12 @@ done:
 static void write_quoted(const char *text, FILE *out) {
   fputc('"', out);
   for (; *text != '\0'; text++) {
-    if (strchr("\"\\\n\r", *text) != NULL) fputc('\\', out);
+    int has_letter = strchr("\"\\\n\r", *text) != NULL;
+    if (!has_letter && is_control(*text)) {
+      fprintf(out, "\\x%02x", (unsigned char)*text);
+      continue;
+    }
+    if (has_letter) fputc('\\', out);
     fputc(*text == '\n' ? 'n' : *text == '\r' ? 'r' : *text, out);
   }
   fputc('"', out);
@@ -739,9 +760,12 @@ void wr_options_word(const char *word, FILE *out) {
     fputs(word, out);
     return;
   }
-  fputc('\'', out);
+  int is_escaped = has_control(word);
+  fputs(is_escaped ? "$'" : "'", out);
   for (; *word != '\0'; word++)
-    if (*word == '\'')
+    if (is_escaped && (is_control(*word) || *word == '\\' || *word == '\''))
+      fprintf(out, "\\%03o", (unsigned char)*word);
+    else if (*word == '\'')
       fputs("'\\''", out);
     else
       fputc(*word, out);

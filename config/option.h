@@ -64,7 +64,8 @@ wr_status wr_option_set(const wr_option *table, void *settings, const char *name
 wr_status wr_options_parse(const wr_option *table, void *settings, int argc, char **argv, int *first_operand);
 
 /* Reads `name = value` lines; # begins a comment, blank lines are skipped, a flag is yes or no, text may be quoted with
- * double quotes (backslash escapes " and \). Errors begin with `path:line: `. */
+ * double quotes: a backslash escapes " and \, \n and \r are line ends, and \xHH any other byte but 0. Errors begin with
+ * `path:line: `. */
 wr_status wr_options_read(const wr_option *table, void *settings, const char *path);
 
 /* Prints the settings as wr_options_read reads them, a line each, in table order; unset text and actions are left out. */
@@ -77,7 +78,8 @@ wr_status wr_options_text(const wr_option *table, const void *settings, char **t
  * " --precond jacobi --output 'a b.mtx'". Actions are left out, and the option file, as its settings are among them. */
 void wr_options_command(const wr_option *table, const void *settings, FILE *out);
 
-/* Prints the word as a shell takes it: in single quotes unless it has letters, digits and ordinary marks alone. */
+/* Prints the word as a shell takes it: in single quotes unless it has letters, digits and ordinary marks alone; with control
+ * characters as $'a\033b', which bash, zsh and ksh take, so that they control no terminal. */
 void wr_options_word(const char *word, FILE *out);
 
 /* Prints the options by groups: names, argument, help, default and range, no wider than wr_text_width(out). */

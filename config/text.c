@@ -130,6 +130,8 @@ void wr_text_message(FILE *out, const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
+  for (char *c = text; *c != '\0'; c++)
+    if (is_blank(*c)) *c = ' ';
   if (isatty(fileno(out)))
     wr_text_wrap(out, text, 0, 2);
   else

@@ -31,7 +31,7 @@ size_t wr_text_cut(const char *text, size_t at);
 int wr_text_character(const char *text, int64_t length);
 
 /* A message of a program, at most 8000 bytes of it: a paragraph where the stream is a terminal, else one line, which suits
- * log files and grep. */
+ * log files and grep. Control characters print as blanks. */
 void wr_text_message(FILE *out, const char *format, ...) WR_PRINTF(2, 3);
 
 /* Things that have a reason in common, the reason said once: "not available: merbit, csr_warp: no CUDA device on this

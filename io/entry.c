@@ -35,21 +35,28 @@ static wr_status parse_index(cursor *c, const char *what, int64_t most, int64_t 
   return WR_OK;
 }
 
-static wr_status parse_integer(cursor *c, double *value) {
+/* Whether f64 has this integer; the conversion back would overflow at 2^63. */
+static int is_exact(int64_t number) {
+  double value = (double)number;
+  return value < 0x1p63 && (int64_t)value == number;
+}
+
+static wr_status parse_integer(cursor *c, wr_entry *entry) {
   int64_t number;
   switch (wr_number_integer(c->word, c->word_end, &number)) {
     case WR_NUMBER_BAD: return wr_fail(WR_EINPUT, "%s: the value is not an integer ('%s')", c->where, c->quote);
     case WR_NUMBER_OVERFLOW: return wr_fail(WR_EINPUT, "%s: the integer is beyond 64 bits (%s)", c->where, c->quote);
     case WR_NUMBER_OK: break;
   }
-  *value = (double)number;
+  entry->value = (double)number, entry->is_inexact = !is_exact(number);
   return WR_OK;
 }
 
-static wr_status parse_value(cursor *c, const wr_entry_format *f, double *value) {
+static wr_status parse_value(cursor *c, const wr_entry_format *f, wr_entry *entry) {
+  double *value = &entry->value;
   PASS(next_word(c, "value"));
   if (f->integer) {
-    PASS(parse_integer(c, value));
+    PASS(parse_integer(c, entry));
   } else {
     switch (wr_number_real(c->word, c->word_end, value)) {
       case WR_NUMBER_BAD: return wr_fail(WR_EINPUT, "%s: the value is not a number ('%s')", c->where, c->quote);
@@ -57,6 +64,7 @@ static wr_status parse_value(cursor *c, const wr_entry_format *f, double *value)
         return wr_fail(WR_EINPUT, "%s: the value is too big for a double (%s)", c->where, c->quote);
       case WR_NUMBER_OK: break;
     }
+    entry->is_inexact = wr_number_vanished(c->word, c->word_end, *value);
   }
   if (f->nonnegative && *value < 0)
     return wr_fail(WR_EINPUT, "%s: a negative value where none may be (%s)", c->where, c->quote);
@@ -87,7 +95,7 @@ wr_status wr_entry_parse(const wr_entry_format *f, const wr_input_line *line, co
     return wr_fail(WR_EINPUT, "%s: a comment after the size line ('%s')", where,
                    wr_quote(line->begin, line->end, c.quote));
   if (f->coordinate) PASS(parse_place(&c, f, entry));
-  if (!f->pattern) PASS(parse_value(&c, f, &entry->value));
+  if (!f->pattern) PASS(parse_value(&c, f, entry));
   if (wr_line_word(&c.at, c.end, &c.word, &c.word_end))
     return wr_fail(WR_EINPUT, "%s: one word too many ('%s')", where, wr_quote(c.word, c.word_end, c.quote));
   return WR_OK;
@@ -101,7 +109,7 @@ void wr_entry_append(const wr_entry_format *format, const wr_entry *entry, wr_tr
 }
 
 /* The fast parser. Its functions return where they stopped, or NULL for lines that the careful one must parse: those with signs
- * of indices or more than 15 digits of an integer, and all defects. */
+ * of indices or more than 15 digits of an integer, numbers that underflow to 0, and all defects. */
 
 /* 1 to 15 digits */
 static inline const char *scan_integer(const char *at, const char *end, uint64_t *number) {
@@ -127,13 +135,13 @@ static inline const char *scan_index(const char *at, const char *end, int64_t mo
 }
 
 static inline const char *scan_value(const wr_entry_format *f, const char *at, const char *end, double *value) {
-  at = wr_skip_blanks(at, end);
+  const char *begin = at = wr_skip_blanks(at, end);
   if (f->integer) {
     int negative = at < end && *at == '-';
     uint64_t number;
     at = scan_integer(at + negative, end, &number);
     if (at != NULL) *value = (double)(negative ? -(int64_t)number : (int64_t)number);
-  } else if (wr_number_scan(at, end, value, &at) != WR_NUMBER_OK) {
+  } else if (wr_number_scan(at, end, value, &at) != WR_NUMBER_OK || wr_number_vanished(begin, at, *value)) {
     return NULL;
   }
   return at != NULL && f->nonnegative && (*value < 0 || f->symmetry == WR_SKEW_SYMMETRIC) ? NULL : at;

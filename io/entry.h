@@ -21,6 +21,7 @@ typedef struct wr_entry_format {
 typedef struct wr_entry {
   int64_t row, col; /* 0-based; 0 in an array   */
   double value;     /* 1 in a pattern           */
+  int is_inexact;   /* 1: the value is another number than in the file: 0 after underflow, or an integer beyond 2^53 rounded */
 } wr_entry;
 
 /* A line that is not blank. `where` begins the error; WR_EINPUT with the first word that is wrong. */

@@ -95,8 +95,16 @@ int wr_text_may_begin(const char *begin, int64_t count, const char *magic) {
   return count < length || wr_word_is(begin, begin + length, magic) || wr_file_is_matrix(kind);
 }
 
+/* 1: the first block has NUL bytes and no end of a line, as /dev/zero, which never ends. Names of an edge list may have NUL
+ * bytes, so these alone are no reason. */
+static int is_no_text(const wr_stream *text) {
+  return text->from == 0 && text->held >= BLOCK && memchr(text->memory, 0, BLOCK) &&
+         !memchr(text->memory, '\n', BLOCK) && wr_file_kind_of(text->memory, text->held) == WR_FILE_TEXT;
+}
+
 /* 0: nothing more of the text is of use. */
 static int goes_on(const wr_stream *text, const char *magic) {
+  if (text->held < 2 * BLOCK && is_no_text(text)) return 0;
   return wr_text_may_begin(text->memory, text->held, magic) && !(text->stops && text->size >= text->to);
 }
 
@@ -324,6 +332,8 @@ wr_status wr_stream_read(int file, int64_t at, const char *name, int64_t size, c
   TRY(next_block(&in));
   TRY(reserve(&out, stream->stops ? stream->to - stream->from + BLOCK : in.have));
   TRY(read_any(&in, size, magic, &out));
+  if (wr_text_may_begin(stream->memory, stream->held, magic) && is_no_text(stream))
+    TRY(wr_fail(WR_EINPUT, "%s: no text: its first %d bytes have NUL bytes and no end of a line", name, (int)BLOCK));
   if (out.capacity > stream->held) TRY(resize(&out, stream->held));
 done:
   wr_free(in.block);

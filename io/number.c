@@ -124,6 +124,12 @@ wr_number_status wr_number_real(const char *text, const char *end, double *value
   return stop != end ? WR_NUMBER_BAD : status;
 }
 
+int wr_number_vanished(const char *text, const char *end, double value) {
+  if (value != 0) return 0;
+  for (; text < end && strchr("+-.0", *text) && *text != '\0'; text++) continue;
+  return text < end && *text >= '1' && *text <= '9';
+}
+
 wr_number_status wr_number_integer(const char *text, const char *end, int64_t *value) {
   int negative = text < end && *text == '-';
   if (text < end && (*text == '-' || *text == '+')) text++;

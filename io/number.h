@@ -17,6 +17,9 @@ wr_number_status wr_number_real(const char *text, const char *end, double *value
 /* The same at the beginning of [text, end): *stop := the first character that does not belong to the number. */
 wr_number_status wr_number_scan(const char *text, const char *end, double *value, const char **stop);
 
+/* 1: the number at the beginning of [text, end), which was read as `value`, is not 0, but so close to it that it became 0. */
+int wr_number_vanished(const char *text, const char *end, double value);
+
 /* The token [text, end) is one integer: a sign and digits. */
 wr_number_status wr_number_integer(const char *text, const char *end, int64_t *value);
 

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "config/memory.h"
+
 _Static_assert((int)WR_PATH_ROOM >= PATH_MAX, "realpath writes up to PATH_MAX bytes");
 
 static wr_status cannot(const wr_output_file *out, const char *what, int error) {
@@ -24,7 +26,8 @@ static int is_standard_output(const struct stat *facts) {
 }
 
 static wr_status open_direct(const char *path, wr_output_file *out) {
-  int fd = open(path, O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC);
+  int fd = open(path, O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC); /* a named pipe waits for its reader */
+  if (fd < 0 && errno == EINTR) return wr_fail(WR_EOUTPUT, "%s: interrupted while it waited for a reader", out->name);
   if (fd < 0) return cannot(out, "open it for writing", errno);
   out->file = fdopen(fd, "w");
   if (out->file) return WR_OK;
@@ -153,16 +156,45 @@ wr_status wr_output_append(const char *path, wr_output_file *out) {
   if (fd < 0 && (errno == EACCES || errno == ENXIO)) fd = open(path, O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC);
   if (fd < 0) return cannot(out, "open it for writing", errno);
   int is_due = fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) && is_in_line(fd, facts.st_size);
-  out->file = fdopen(fd, "a");
+  out->file = open_memstream(&out->text, &out->size);
   if (out->file == NULL) {
     close(fd);
     return cannot(out, "open it for writing", ENOMEM);
   }
+  out->is_appended = 1, out->fd = fd;
   if (is_due) fputc('\n', out->file);
   return WR_OK;
 }
 
+/* Cuts off the last `count` bytes, which this process has appended, unless another one has written behind them. */
+static void take_back(int fd, int64_t count) {
+  struct stat facts;
+  off_t end = lseek(fd, 0, SEEK_CUR);
+  if (count > 0 && fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size == end)
+    (void)!ftruncate(fd, end - (off_t)count);
+}
+
+/* All that is in memory or, as far as the system allows, nothing of it; then it stays in memory. Returns errno. */
+static int append_text(wr_output_file *out) {
+  if (fflush(out->file) != 0 || ferror(out->file)) return ENOMEM;
+  int64_t count = ftello(out->file), done = 0;
+  while (done < count) {
+    ssize_t put = write(out->fd, out->text + done, (size_t)(count - done));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) {
+      int error = errno;
+      take_back(out->fd, done);
+      return error;
+    }
+    done += put;
+  }
+  rewind(out->file);
+  return 0;
+}
+
 wr_status wr_output_flush(wr_output_file *out) {
+  int error = out->is_appended ? append_text(out) : 0;
+  if (out->is_appended) return error == 0 ? WR_OK : cannot(out, "write it", error);
   errno = 0;
   int failed = fflush(out->file) != 0 || ferror(out->file);
   return failed ? cannot(out, "write it", errno ? errno : find_reason(out->file)) : WR_OK;
@@ -178,9 +210,18 @@ wr_status wr_output_check(const char *path) {
   return status;
 }
 
+static wr_status commit_appended(wr_output_file *out) {
+  wr_status status = wr_output_flush(out);
+  int is_lost = close(out->fd) != 0, error = errno;
+  out->fd = -1;
+  wr_output_abandon(out);
+  return status == WR_OK && is_lost ? cannot(out, "write it", error) : status;
+}
+
 /* No fsync: it guards against a crash of the machine, and costs more than the writing. */
 wr_status wr_output_commit(wr_output_file *out) {
   if (!out->file) return wr_fail(WR_EINTERNAL, "an output that is not open was committed");
+  if (out->is_appended) return commit_appended(out);
   errno = 0;
   int failed = fflush(out->file) != 0 || ferror(out->file);
   int error = failed && errno == 0 ? find_reason(out->file) : errno;
@@ -201,6 +242,9 @@ wr_status wr_output_commit(wr_output_file *out) {
 
 void wr_output_abandon(wr_output_file *out) {
   if (out->file && out->file != stdout) fclose(out->file);
+  if (out->is_appended && out->fd >= 0) close(out->fd);
+  wr_free(out->text);
+  out->text = NULL, out->is_appended = 0;
   if (out->partial[0]) unlink(out->partial);
   out->file = NULL;
   out->partial[0] = '\0';

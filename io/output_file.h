@@ -7,8 +7,8 @@
  *   fprintf(out.file, ...);            errors may be ignored: the stream remembers them
  *   return wr_output_commit(&out);     or wr_output_abandon(&out) when there is nothing to keep
  *
- * wr_output_append is for files of lines that grow from run to run: they are written directly, and what has been flushed stays,
- * whatever becomes of the process.
+ * wr_output_append is for files of lines that grow from run to run: what is written between two flushes is appended whole or,
+ * where the disk is full, not at all, and what has been flushed stays, whatever becomes of the process.
  *
  * A file that exists keeps its permissions. A symbolic link stays a link: what it leads to is replaced, or created if it is
  * absent. */
@@ -26,6 +26,10 @@ typedef struct wr_output_file {
   char target[WR_PATH_ROOM];  /* what partial becomes, links followed                   */
   char partial[WR_PATH_ROOM]; /* being written, in the same folder; "": none yet        */
   int unnamed;                /* 1: it gets a name when it is committed                 */
+  int is_appended;            /* 1: `file` writes to memory, which a flush appends to fd */
+  int fd;
+  char *text;                 /* [size] that memory                                     */
+  size_t size;
 } wr_output_file;
 
 /* path must stay valid until commit or abandon. WR_EOUTPUT: a folder, not writable, no such folder, name too long. */
@@ -36,7 +40,7 @@ wr_status wr_output_open(const char *path, wr_output_file *out);
 wr_status wr_output_append(const char *path, wr_output_file *out);
 
 /* Hands on what was written so far: another process sees it then. WR_EOUTPUT when anything written since the opening did not
- * arrive. */
+ * arrive; a file of lines is then as long as before. */
 wr_status wr_output_flush(wr_output_file *out);
 
 /* WR_OK if wr_output_open would succeed, which is tried and undone; of a device or pipe only the permission is checked. For

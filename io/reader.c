@@ -28,6 +28,7 @@ typedef struct reader {
   wr_entry_format format;
   wr_text_parts parts; /* of the text, one for each of triplets->chunks */
   wr_triplets *triplets;
+  int64_t inexact; /* where the first line begins with a value that f64 does not hold; -1: none is known */
 } reader;
 
 static wr_status use_header(reader *r) {
@@ -100,8 +101,13 @@ static wr_status begin_part(void *of, int64_t k, int thread) {
   return grow(&r->format, expected_entries(r, &r->parts.part[k]), &r->triplets->chunks[k]);
 }
 
+static void note_inexact(reader *r, int64_t offset) {
+#pragma omp critical(wr_reader_inexact)
+  if (r->inexact < 0 || offset < r->inexact) r->inexact = offset;
+}
+
 static wr_status parse_lines(void *of, int64_t k, int thread, const wr_lines *lines, const char **at) {
-  const reader *r = of;
+  reader *r = of;
   wr_triplet_chunk *chunk = &r->triplets->chunks[k];
   (void)thread;
   while (*at < lines->end) {
@@ -113,6 +119,7 @@ static wr_status parse_lines(void *of, int64_t k, int thread, const wr_lines *li
       wr_entry entry;
       PASS(wr_entry_parse(&r->format, &line, "", &entry));
       wr_entry_append(&r->format, &entry, chunk);
+      if (entry.is_inexact) note_inexact(r, lines->offset + (*at - lines->begin));
     }
     *at = line.next;
   }
@@ -228,7 +235,8 @@ wr_status wr_read_opened(wr_text *text, const wr_read_options *options, wr_tripl
                    text->name);
   if (text->kind == WR_FILE_NPZ) return wr_npz_read(text, options, triplets, facts);
   if (text->kind == WR_FILE_GAPBS) return wr_gapbs_read(text, options, triplets, facts);
-  reader r = {.text = text, .triplets = triplets, .parts = {.threads = options != NULL ? options->threads : 0}};
+  reader r = {
+      .text = text, .triplets = triplets, .inexact = -1, .parts = {.threads = options != NULL ? options->threads : 0}};
   if (r.parts.threads <= 0) r.parts.threads = omp_get_max_threads();
   r.format.nonnegative = options != NULL && options->nonnegative;
   r.share = options != NULL ? options->share : NULL;
@@ -245,7 +253,10 @@ wr_status wr_read_opened(wr_text *text, const wr_read_options *options, wr_tripl
   triplets->nrows = r.header.nrows;
   triplets->ncols = r.header.ncols;
   triplets->symmetry = r.format.symmetry;
-  if (facts != NULL) note_facts(&r, stored, facts);
+  if (facts != NULL) {
+    note_facts(&r, stored, facts);
+    if (r.inexact >= 0) TRY(wr_text_line_number(text, r.inexact, &facts->inexact_line));
+  }
 done:
   if (status != WR_OK) wr_triplets_free(triplets);
   wr_free(r.parts.part);

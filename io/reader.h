@@ -6,7 +6,8 @@
  * Lines end with LF or CR LF. One entry a line with exactly its number of tokens. Numbers are correctly rounded, whatever
  * their length; plus signs, missing digits on one side of the point and Fortran's D exponents are fine; nan, inf, hex and
  * overflow are refused; underflow gives 0 or a denormal. Integers are refused beyond 64 bits and beyond 2^53 become the
- * nearest double. Nothing is allocated from the header alone. A defect is WR_EINPUT with `file:line: what (value)`; with
+ * nearest double. The facts have the first line with a value that became 0 or was rounded so. Nothing is allocated from
+ * the header alone. A defect is WR_EINPUT with `file:line: what (value)`; with
  * several, the one on the earliest line; what is missing at the end is on the line after the last. Of a file without a
  * readable text (absent, a directory, a damaged gzip stream, written to while it is read) it is `file: what`. */
 #ifndef WR_READER_H
@@ -42,6 +43,7 @@ typedef struct wr_read_facts {
   int64_t stored;      /* entry lines, of the share     */
   int compressed;      /* 1: gzip, zstd or xz           */
   char kind[64];       /* "coordinate real general"     */
+  int64_t inexact_line; /* the first line, of the share, with a value that became 0 or was rounded; 0: none */
 } wr_read_facts;
 
 /* Besides Matrix Market texts these read matrices of SciPy (io/npz.h) and serialised graphs (io/gapbs.h).

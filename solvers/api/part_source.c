@@ -307,19 +307,39 @@ static wr_status read_partition(const wr_source_options *o, int64_t n, int32_t *
   return status;
 }
 
+/* 1 if every part has a row. */
+static int has_all_parts(const int32_t *part, int64_t n, int parts, uint8_t *seen) {
+  int64_t found = 0;
+  for (int64_t i = 0; i < n; i++) found += !seen[part[i]], seen[part[i]] = 1;
+  return found == parts;
+}
+
+/* METIS may leave a part without rows, of a small or dense matrix above all. Then part[n] := the stretches that the parts have
+ * without METIS, and *is_kept := 0. */
+static wr_status mend_parts(wr_comm *comm, const int64_t *starts, int32_t *part, int *is_kept) {
+  uint8_t *seen = NULL;
+  PASS(wr_comm_agree(comm, wr_alloc_zeroed(&seen, comm->size, sizeof *seen, "a partition")));
+  *is_kept = has_all_parts(part, starts[comm->size], comm->size, seen);
+  wr_free(seen);
+  for (int p = 0; p < comm->size && !*is_kept; p++)
+    for (int64_t i = starts[p]; i < starts[p + 1]; i++) part[i] = p;
+  return WR_OK;
+}
+
 /* Gives the rows to the parts as o->partition says, and makes the halo. */
 static wr_status deal_rows(wr_comm *comm, const wr_source_options *o, int64_t *starts, wr_csr **A,
                            wr_problem_facts *facts) {
   wr_status status;
   int64_t n = starts[comm->size];
   int32_t *part = NULL, *numbers = NULL;
-  int by_metis = strcmp(o->partition, "metis") == 0;
+  int by_metis = strcmp(o->partition, "metis") == 0, is_kept = 1;
   if (by_metis && comm->ops->divide == NULL)
     TRY(wr_fail(WR_EUNAVAILABLE,
                 "--partition metis needs METIS, which this build lacks: install libmetis-dev, then make "
                 "again, or give the parts in a file"));
   TRY(wr_comm_agree(comm, wr_alloc(&part, n, sizeof *part, "a partition")));
   TRY(by_metis ? comm->ops->divide(comm, starts, *A, part) : wr_comm_agree(comm, read_partition(o, n, part)));
+  if (by_metis) TRY(mend_parts(comm, starts, part, &is_kept));
   status = wr_part_deal(comm, part, starts, A, &numbers);
   if (status == WR_EINPUT)
     status = wr_fail(status, "--partition %s: %s%s", o->partition, wr_status_message(),
@@ -327,7 +347,9 @@ static wr_status deal_rows(wr_comm *comm, const wr_source_options *o, int64_t *s
   TRY(status);
   TRY(wr_halo_make(comm, starts, NULL, *A));
   TRY(wr_comm_agree(comm, wr_halo_keep_numbers((*A)->halo, numbers)));
-  wr_source_note(facts, by_metis ? "parts by METIS" : "parts by a file");
+  wr_source_note(facts, !by_metis ? "parts by a file"
+                        : is_kept ? "parts by METIS"
+                                  : "parts of consecutive rows, as METIS left one without rows");
 done:
   wr_free(part);
   wr_free(numbers);

@@ -49,6 +49,13 @@ static void remark_repeats(wr_problem_facts *facts, const wr_binary_origin *orig
   wr_source_note(facts, text);
 }
 
+static void remark_inexact(wr_problem_facts *facts, int64_t line) {
+  char text[128];
+  snprintf(text, sizeof text, "f64 cannot hold the value in line %lld: it became 0 or a rounded integer",
+           (long long)line);
+  wr_source_note(facts, text);
+}
+
 void wr_source_remark(wr_problem_facts *facts, const wr_binary_origin *origin) {
   if (origin->ids.count > 0) remark_ids(facts, &origin->ids);
   if (origin->repeated > 0) remark_repeats(facts, origin);
@@ -122,6 +129,7 @@ static wr_status load_file(const char *name, const wr_source_options *options, w
   facts->bytes = read.bytes;
   snprintf(facts->kind, sizeof facts->kind, "%s", read.kind);
   wr_source_remark(facts, origin);
+  if (read.inexact_line > 0) remark_inexact(facts, read.inexact_line);
 done:
   wr_triplets_free(&triplets);
   return status;

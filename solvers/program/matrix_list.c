@@ -43,8 +43,11 @@ static wr_status add_file(wr_matrix_list *list, const char *path) {
   if (file == NULL) TRY(wr_fail(WR_EINPUT, "%s: the list of matrices cannot be read: %s", path, strerror(errno)));
   while (fgets(line, sizeof line, file)) {
     number++;
-    if (strlen(line) + 1 == sizeof line && line[sizeof line - 2] != '\n')
-      TRY(wr_fail(WR_EINPUT, "%s:%lld: no name is longer than %d bytes", path, number, LINE - 2));
+    size_t length = strlen(line);
+    int is_whole = length > 0 && (line[length - 1] == '\n' || feof(file));
+    if (!is_whole && length + 1 < sizeof line)
+      TRY(wr_fail(WR_EINPUT, "%s:%lld: a NUL byte: a list of matrices is a text", path, number));
+    if (!is_whole) TRY(wr_fail(WR_EINPUT, "%s:%lld: no name is longer than %d bytes", path, number, LINE - 2));
     char *name = trim(line);
     if (*name == '@') TRY(wr_fail(WR_EINPUT, "%s:%lld: '%.200s': a list names no lists", path, number, name));
     if (*name) TRY(add_name(list, name));

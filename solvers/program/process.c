@@ -12,12 +12,21 @@ static volatile sig_atomic_t interrupted;
 
 static void on_signal(int number) { interrupted = number; }
 
+void wr_process_begin(void) { (void)signal(SIGXFSZ, SIG_IGN); }
+
+/* One lost terminal sends SIGHUP several times, and a limit on CPU time SIGXCPU every second: only a user's second signal says
+ * that the first one was not enough. */
 void wr_process_catch_signals(void) {
-  static const int numbers[] = {SIGINT, SIGTERM};
-  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND}, before;
-  sigemptyset(&action.sa_mask);
-  for (int k = 0; k < 2; k++)
-    if (sigaction(numbers[k], NULL, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(numbers[k], &action, NULL);
+  static const struct {
+    int number, flags;
+  } signals[] = {{SIGINT, SA_RESETHAND}, {SIGTERM, SA_RESETHAND}, {SIGHUP, 0}, {SIGXCPU, 0}};
+  struct sigaction before;
+  for (size_t k = 0; k < sizeof signals / sizeof *signals; k++) {
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = signals[k].flags};
+    sigemptyset(&action.sa_mask);
+    if (sigaction(signals[k].number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+      sigaction(signals[k].number, &action, NULL);
+  }
 }
 
 const volatile sig_atomic_t *wr_process_interrupted(void) { return &interrupted; }

@@ -7,8 +7,13 @@
 
 #include "solvers/program/settings.h"
 
-/* From now on SIGINT and SIGTERM set *wr_process_interrupted(), by which the work ends early; a second one ends the process.
- * A signal stays ignored if the process was started so, as a shell does in the background. */
+/* At the beginning of a program: a write beyond the limit on file sizes (ulimit -f) fails with a reason from now on, where the
+ * signal SIGXFSZ would end the process. */
+void wr_process_begin(void);
+
+/* From now on SIGINT, SIGTERM, SIGHUP (the terminal is lost) and SIGXCPU (the limit on CPU time is reached) set
+ * *wr_process_interrupted(), by which the work ends early; a second SIGINT or SIGTERM ends the process. A signal stays ignored
+ * if the process was started so, as a shell does in the background and nohup with SIGHUP. */
 void wr_process_catch_signals(void);
 
 /* Points to 0, and from the first signal on to another number. */

@@ -769,6 +769,8 @@ static int process_matrix(job *j, const char *name) {
   int code;
   if (status != WR_OK) {
     code = fail_matrix(j, status);
+    int is_late = *wr_process_interrupted() && !j->facts.interrupted; /* a signal while the outputs were written */
+    if (is_late) code = wr_worse_exit_code(code, wr_outcome_exit_code(WR_INTERRUPTED));
   } else if (j->settings.check) {
     code = wr_certificate_exit_code(&j->certificate);
   } else {
@@ -812,6 +814,7 @@ int wr_program_run(const wr_program *program, int argc, char **argv) {
   job *j = NULL;
   wr_ledger ledger;
   wr_ledger_begin_process(&ledger);
+  wr_process_begin();
   if (wr_alloc_zeroed(&j, 1, sizeof *j, "the program") != WR_OK) return wr_process_complain(program->name, WR_ENOMEM);
   j->program = program, j->ledger = ledger;
   wr_status status = program->begin_parts(argv, &j->comm);

@@ -525,6 +525,7 @@ wr_status wr_settings_finish(wr_settings *s) {
     s->rhs_random = 1;
     if (!parse_count(s->rhs_text + 7, INT64_MAX, &s->rhs_seed))
       return wr_fail(WR_EUSAGE, "--rhs: the seed in '%s' is not a number", s->rhs_text);
+    if (s->rhs) return wr_fail(WR_EUSAGE, "--rhs %s and --rhs-file (-b) both give b: leave one out", s->rhs_text);
   } else if (s->rhs_text && strcmp(s->rhs_text, "ones") != 0) {
     return wr_fail(WR_EUSAGE, "--rhs: '%s' is neither ones nor random:SEED; a file goes with -b", s->rhs_text);
   }

@@ -478,6 +478,7 @@ int main(int argc, char **argv) {
   job *j = NULL;
   int first = argc;
   wr_comm *comm;
+  wr_process_begin();
   wr_status status = wr_comm_mpi_begin(argv, &comm);
   if (comm) (void)wr_fail(WR_EUNAVAILABLE, "spmv does not run in several processes: start one");
   if (comm) return wr_comm_mpi_end(comm, wr_status_exit_code(WR_EUNAVAILABLE), complain_of_parts, NULL);
@@ -492,6 +493,7 @@ int main(int argc, char **argv) {
     if (status == WR_OK && j->s.calibrate) status = wr_process_flush(stdout);
   }
   int code = status != WR_OK ? wr_process_complain("spmv", status) : j->code;
+  if (*wr_process_interrupted()) code = wr_worse_exit_code(code, wr_outcome_exit_code(WR_INTERRUPTED));
   if (j == NULL) return code;
   for (int place = 0; place < 2; place++) wr_apply_place_close(&j->places[place]);
   wr_choices_free(j->choices, &j->count);

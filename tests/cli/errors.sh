@@ -147,6 +147,30 @@ check_bicgstab() {
   refuses 3 'the diagonal element of row 1 is 0; use --precond none, or --scale match' \
     bicgstab --precond jacobi --scale none "$work/no_diagonal.mtx"
   refuses 3 "$work/repeated.mtx" bicgstab "$work/repeated.mtx"
+  refuses 1 '--rhs random:3 and --rhs-file (-b) both give b: leave one out' \
+    bicgstab --rhs random:3 -b "$work/two.mtx" "$graph"
+}
+
+# /dev/zero has no end, and is refused long before memory ends.
+check_endless() {
+  endless='no text: its first 262144 bytes have NUL bytes and no end of a line'
+  refuses 3 "/dev/zero: $endless" bicgstab -b /dev/zero "$graph"
+  refuses 3 "/dev/zero: $endless" pagerank --seeds /dev/zero "$graph"
+  refuses 3 "/dev/zero: $endless" pagerank --input-format edges /dev/zero
+  refuses 3 '/dev/zero:1: ' pagerank /dev/zero
+}
+
+# Names of files are printed without control characters, also where a shell or an option file is to read them.
+check_control_characters() {
+  escape=$(printf '\033')
+  odd=$work/${escape}red.mtx
+  run 0 bicgstab -q -o "$odd" gen:stencil:n=3
+  run 2 bicgstab -v -n 1 -b "$odd" -o "$work/x.mtx" gen:stencil:n=3
+  says "$out" "rhs-file = \"$work/\\x1bred.mtx\"" '$'"'$work/\\033red.mtx'"
+  ! grep -q "$escape" "$out" "$err"
+  expect 'the report has an escape character'
+  printf 'rhs-file = "%s"\n' "$work/\\x1bred.mtx" >"$work/odd.conf"
+  run 0 bicgstab --config "$work/odd.conf" gen:stencil:n=3
 }
 
 # Without a card -d cuda is refused with the reason; without -d the CPU solves a small problem without a warning.
@@ -176,5 +200,7 @@ for program in pagerank bicgstab; do
 done
 check_pagerank
 check_bicgstab
+check_endless
+check_control_characters
 check_no_card
 report

@@ -39,6 +39,13 @@ try 8 pagerank saved.wrm -q --save-binary saved.wrm gen:web:n=20000
 filling=filling
 for option in -o --json --report --history --save-binary; do try 8 pagerank x -q $option x "$graph"; done
 try 8 spmv x -q --batches 1 --seconds 0 -k cpu_csr --json x "$graph"
+# Lines are appended until the disk is full: each is whole.
+rm -f filling
+lines=0
+while "$BUILD/bicgstab" -d cpu -q --jsonl lines.jsonl gen:stencil:n=4 2>"$work/small.err"; do lines=$((lines + 1)); done
+grep -q '^bicgstab: lines.jsonl: cannot write it: No space left on device' "$work/small.err" || cat "$work/small.err"
+[ $lines -gt 2 ] && [ "$(grep -c '^{.*}$' lines.jsonl)" = $lines ] && [ -z "$(tail -c 1 lines.jsonl)" ] ||
+  echo "after $lines lines of JSON the file has a part of one"
 END
   mkdir "$work/small"
   for enter in 'unshare -m' 'unshare -rm'; do

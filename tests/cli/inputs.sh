@@ -241,7 +241,20 @@ check_bits() {
   done
 }
 
+# A value that f64 cannot hold is named.
+check_inexact() {
+  for values in '1e-400 1' '1 1e-400'; do
+    # shellcheck disable=SC2086
+    set -- $values
+    matrix tiny.mtx 'coordinate real general' '2 2 2' "1 1 $1" "2 2 $2"
+    run 0 bicgstab "$work/tiny.mtx"
+    tr -s '\n ' '  ' <"$out" | grep -q "f64 cannot hold the value in line $([ "$1" = 1 ] && echo 4 || echo 3):"
+    expect "the report does not name the line of 1e-400 in $values"
+  done
+}
+
 check_sources
+check_inexact
 check_gzip
 check_packed
 check_foreign

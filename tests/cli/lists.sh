@@ -83,6 +83,11 @@ check_bad_matrices() {
   run 4 bicgstab -q -k cusparse "@$list"
 }
 
+is_printable() { # file
+  ! tr -d '\n' <"$1" | grep -q '[[:cntrl:]]'
+  expect "$(basename "$1") has control characters"
+}
+
 check_refused() {
   list_of "$graph" gen:road:side=9
   refuses 1 '--json has the report of one matrix: with a list of them use --jsonl' pagerank --json x "@$list"
@@ -107,6 +112,12 @@ check_refused() {
   refuses 3 'the list of matrices cannot be read: Is a directory' pagerank "@$work"
   : >"$list"
   refuses 3 'the list names no matrix' bicgstab "@$list"
+  printf 'gen:stencil:n=3\ngen:\000stencil\n' >"$list"
+  refuses 3 "$list:2: a NUL byte: a list of matrices is a text" bicgstab "@$list"
+  refuses 3 '/dev/zero:1: a NUL byte' bicgstab @/dev/zero
+  printf 'gen:\033[31mred:n=4\n' >"$list" # which would colour the terminal
+  refuses 1 'gen: [31mred:n=4: gen:?[31mred: unknown family' pagerank "@$list"
+  is_printable "$err"
 }
 
 # The first of two is interrupted, and the other one is not begun.

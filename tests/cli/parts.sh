@@ -109,8 +109,11 @@ if [ -n "$(sed -n 's/^FOUND_METIS := //p' "$BUILD/found.mk")" ]; then
   same 'answers of two runs' "$work/1.mtx" "$work/2.mtx"
   awk 'BEGIN { print "%%MatrixMarket matrix coordinate real general"; print 9, 9, 81
     for (i = 1; i < 10; i++) for (j = 1; j < 10; j++) print i, j, i == j ? 20 : 1 }' >"$work/full.mtx"
-  together 3 3 --partition metis "$work/full.mtx" # rows with the same columns stay together
-  one_sentence 'leave --partition out'
+  # METIS has rows with the same columns in one part, and so leaves parts of a full matrix without rows.
+  together 0 3 -q --json "$work/full.json" --partition metis -o "$work/x.mtx" "$work/full.mtx"
+  grep -q '"remark".*parts of consecutive rows, as METIS left one without rows' "$work/full.json"
+  expect 'the report does not say that the parts are not by METIS'
+  run 0 bicgstab -q --check "$work/x.mtx" "$work/full.mtx"
 else
   together 4 2 --partition metis gen:stencil:n=8
   one_sentence 'needs METIS'

@@ -104,6 +104,26 @@ check_reading() { # signal, exit code
   rm "$work/fifo"
 }
 
+# A named pipe as an output, which no process reads.
+check_unread_pipe() {
+  mkfifo "$work/unread"
+  interrupted TERM 0.3 bicgstab -q -o "$work/unread" gen:stencil:n=4
+  says "$err" "bicgstab: $work/unread: interrupted while it waited for a reader"
+  rm "$work/unread"
+}
+
+# The limit on CPU time sends SIGXCPU every second, and nohup has SIGHUP ignored.
+check_limit_and_nohup() {
+  # shellcheck disable=SC2086
+  call 130 sh -c 'ulimit -S -t 1 && exec "$@"' sh "$BUILD/${endless%% *}" -d cpu -q -o "$answer" ${endless#* }
+  says "$answer" ': interrupted, '
+  rm -f "$work/pid"
+  interrupt HUP 0.1 &
+  # shellcheck disable=SC2086,SC2016
+  call 2 sh -c 'trap "" HUP; echo $$ >"$0"; exec "$@"' "$work/pid" "$BUILD/bicgstab" -d cpu -q --time-limit 1 ${long#* }
+  wait
+}
+
 if [ ! -e /proc/self/status ]; then
   skip 1 'no /proc, which tells when a program solves'
 elif grep -q '^SigIgn:.*[2367abef]$' /proc/self/status; then
@@ -114,6 +134,10 @@ else
 fi
 if [ -e /proc/self/status ]; then
   check_iterate TERM
+  check_iterate HUP
+  check_iterate XCPU
+  check_unread_pipe
+  check_limit_and_nohup
   check_list
   check_preparation TERM
   check_reading TERM 143

@@ -79,6 +79,8 @@ static void test_wrong_files(void) {
       {"title = \"a", WR_EINPUT, "1: the closing quote is missing"},
       {"title = \"a\\", WR_EINPUT, "1: in quotes a backslash"},
       {"title = \"a\\tb\"", WR_EINPUT, "1: in quotes a backslash"},
+      {"title = \"a\\x1\"", WR_EINPUT, "1: in quotes a backslash"},
+      {"title = \"a\\x00b\"", WR_EINPUT, "1: in quotes a backslash"},
       {"title = \"a\" b", WR_EINPUT, "1: something follows the closing quote"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -220,6 +222,12 @@ static void test_command(void) {
   fclose(in);
   free(text);
   wr_options_release(table, &s);
+  s = fresh();
+  CHECK_OK(wr_option_set(table, &s, "title", "it's\\ \033[31mred\n", "a test"));
+  text = as_command(&s);
+  CHECKF(strcmp(text, " --title $'it\\047s\\134 \\033[31mred\\012'") == 0, "%s", text);
+  free(text);
+  wr_options_release(table, &s);
 }
 
 static uint64_t next_random(uint64_t *state) { /* splitmix64 */
@@ -257,7 +265,10 @@ static void test_write(void) {
       "%s", text); /* without what is not set */
   free(text);
   check_round_trip(&s);
-  CHECK_OK(wr_option_set(table, &s, "output", " \"quoted\\\" # \n\r\t\xC3\xA9 = ", "--output"));
+  CHECK_OK(wr_option_set(table, &s, "output", " \"quoted\\\" # \n\r\t\033\177\xC3\xA9 = ", "--output"));
+  text = printed(&s);
+  CHECKF(strstr(text, "output = \" \\\"quoted\\\\\\\" # \\n\\r\\x09\\x1b\\x7f\xC3\xA9 = \"\n") != NULL, "%s", text);
+  free(text);
   CHECK_OK(wr_option_set(table, &s, "config", "some.conf", "--config"));
   CHECK_OK(wr_option_set(table, &s, "device", "cpu", "--device"));
   CHECK_OK(wr_option_set(table, &s, "stop", "change", "--stop"));

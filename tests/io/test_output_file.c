@@ -361,6 +361,23 @@ static void test_append(void) {
   CHECK_FAILS(WR_EOUTPUT, append_text(in_folder("no/lines"), ""));
   CHECK_FAILS(WR_EOUTPUT, append_text("/dev/full", "lost"));
   CHECK_MESSAGE("/dev/full: cannot write it");
+  struct rlimit whole, small;
+  CHECK(getrlimit(RLIMIT_FSIZE, &whole) == 0);
+  small = whole, small.rlim_cur = 20;
+  signal(SIGXFSZ, SIG_IGN);
+  CHECK(setrlimit(RLIMIT_FSIZE, &small) == 0);
+  CHECK_FAILS(WR_EOUTPUT, append_text(path, "five is too long\n"));
+  CHECK_MESSAGE("File too large");
+  CHECK(strcmp(contents(path), "one\ntwo\nthree\nfour\n") == 0); /* nothing of the line is there */
+  CHECK_OK(wr_output_append(path, &out));
+  fputs("x", out.file);
+  CHECK_OK(wr_output_flush(&out));
+  fputs("y", out.file);
+  CHECK_FAILS(WR_EOUTPUT, wr_output_flush(&out));
+  CHECK(setrlimit(RLIMIT_FSIZE, &whole) == 0);
+  CHECK_OK(wr_output_commit(&out)); /* with the room there is now */
+  CHECK(strcmp(contents(path), "one\ntwo\nthree\nfour\nxy") == 0);
+  signal(SIGXFSZ, SIG_DFL);
   CHECK_OK(wr_output_append("-", &out));
   CHECK(out.file == stdout);
   CHECK_OK(wr_output_commit(&out));

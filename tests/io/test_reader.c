@@ -255,6 +255,30 @@ static void test_nonnegative(void) {
   check_nonnegative(SKEW "2 2 1\n2 1 3\n", "text.mtx:3: its mirror image");
 }
 
+/* The first line with a value that f64 does not hold; 0: none. */
+static void test_inexact(void) {
+  CASE("values that f64 does not hold");
+  static const struct {
+    const char *field, *value;
+    int64_t line;
+  } cases[] = {{"real", "1e-400", 4},           {"real", "-0.00001e-320", 4},   {"real", "4.9e-324", 0},
+               {"real", "0e-400", 0},           {"real", "-0.0", 0},            {"real", "9007199254740993", 0},
+               {"real", "2e-324", 4},           {"real", "000.100e-400", 4},    {"integer", "9007199254740992", 0},
+               {"integer", "9007199254740993", 4},    {"integer", "-9007199254740993", 4},
+               {"integer", "9007199254740994", 0},    {"integer", "9223372036854775807", 4},
+               {"integer", "-9223372036854775808", 0}, {"integer", "-0", 0}};
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    char text[200];
+    wr_triplets t;
+    wr_read_facts facts;
+    snprintf(text, sizeof text, "%%%%MatrixMarket matrix coordinate %s general\n2 2 3\n1 1 1\n1 2 %s\n2 2 %s\n",
+             cases[k].field, cases[k].value, cases[k].value);
+    CHECK_OK(read_with(fixture_put("text.mtx", text, strlen(text)), 2, &t, &facts));
+    CHECKF(facts.inexact_line == cases[k].line, "%s: line %lld", cases[k].value, (long long)facts.inexact_line);
+    wr_triplets_free(&t);
+  }
+}
+
 static void test_facts(void) {
   CASE("facts");
   wr_triplets t;
@@ -396,6 +420,7 @@ int main(void) {
   test_long_lines();
   test_nonnegative();
   test_facts();
+  test_inexact();
   test_shares();
   test_packed_shares();
   test_no_memory();
