@@ -83,7 +83,7 @@ wr_status wr_pagerank_check(const wr_pagerank_options *options, const char *func
 /* The L1 change of a step at which a solve with these options stops. 0 for arguments that wr_pagerank_solve refuses. */
 double wr_pagerank_target(const wr_pagerank *p, const wr_pagerank_options *options);
 
-/* The bound without rounding at which to stop, so that with rounding it is within the tolerance. Where rounding takes nearly all
+/* The bound without rounding at which to stop, so that with rounding it is in the tolerance. Where rounding takes nearly all
  * of that: the tolerance, which the bound then exceeds. */
 double wr_pagerank_target_bound(double tolerance, double rounding);
 

@@ -335,7 +335,8 @@ const wr_program_text wr_spmv_text = {
             {"bytes, GB/s", "the least that a multiply moves, and that divided by the hot time"},
             {"read", "GB/s as a share of the bandwidth measured for reading memory; from cache: more than that"},
             {"memory", "of the backend's format and of the matrix's arrays that it uses"},
-            {"speed-up", "against the first backend of the list; = if the intervals are not 2% apart, ? if there are none"},
+            {"speed-up",
+             "against the first backend of the list; = if the intervals are not 2% apart, ? if there are none"},
             {"pays at", "multiplies after which the longer preparation has paid; \"to N\": the backend is slower, but "
                         "takes less time to prepare, and so less in all for up to N multiplies"},
             {"saves us", "with --solves or --advise: of a multiply, against the first backend"},
