@@ -39,9 +39,10 @@ static void join_squares(square_sum *s, const square_sum *more) {
   s->small += more->small, s->ordinary += more->ordinary, s->large += more->large;
 }
 
+/* NaN for a sum of NaN. */
 static double root_of(const square_sum *s) {
-  if (s->large > 0) return ldexp(sqrt(s->large + ldexp(s->ordinary, -2 * SQUARE_SHIFT)), SQUARE_SHIFT);
-  if (s->ordinary > 0) return sqrt(s->ordinary + ldexp(s->small, -2 * SQUARE_SHIFT));
+  if (s->large != 0) return ldexp(sqrt(s->large + ldexp(s->ordinary, -2 * SQUARE_SHIFT)), SQUARE_SHIFT);
+  if (s->ordinary != 0) return sqrt(s->ordinary + ldexp(s->small, -2 * SQUARE_SHIFT));
   return ldexp(sqrt(s->small), -SQUARE_SHIFT);
 }
 
