@@ -97,10 +97,6 @@ static double rate_of(const wr_pagerank_options *o) {
   return (o->method == WR_PAGERANK_POWER ? o->damping : 1) / (1 - o->damping);
 }
 
-double wr_pagerank_target_bound(double tolerance, double rounding) {
-  return rounding > 0.9 * tolerance ? tolerance : tolerance - rounding;
-}
-
 /* The change at which to stop. */
 static double target_change(const wr_pagerank_options *o, double rounding) {
   if (o->stop_on_change) return o->tolerance;

@@ -85,7 +85,9 @@ double wr_pagerank_target(const wr_pagerank *p, const wr_pagerank_options *optio
 
 /* The bound without rounding at which to stop, so that with rounding it is in the tolerance. Where rounding takes nearly all
  * of that: the tolerance, which the bound then exceeds. */
-double wr_pagerank_target_bound(double tolerance, double rounding);
+static inline double wr_pagerank_target_bound(double tolerance, double rounding) {
+  return rounding > 0.9 * tolerance ? tolerance : tolerance - rounding;
+}
 
 /* scores[n] := the ranks r by page, x times out-degrees, not normalised. Waits. */
 wr_status wr_pagerank_download(wr_pagerank *p, double *scores);
