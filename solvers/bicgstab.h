@@ -76,6 +76,7 @@ typedef struct wr_bicgstab {
   uint64_t symmetric_for;    /* with which values of the plan (wr_plan_matrix) that was found; 0: not found out yet */
   wr_vec b, r, t;            /* t: b - A x of a start, and between iterations free for snapshots                  */
   wr_vec weight;             /* not allocated: 1. Factors from r to the residual of the rows as given             */
+  int weight_exponent;       /* the system's rhs_exponent for which these hold; INT_MIN: none have been uploaded  */
   wr_vec own[WR_METHOD_VECTORS]; /* of the method, numbered in its file                                           */
   int seed;                  /* IDR: of the hashed vectors p_i                                                    */
   int separate;              /* BiCGSTAB: 1: p and s have vectors of their own, since a resident loop computes    */

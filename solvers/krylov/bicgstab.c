@@ -1,6 +1,7 @@
 #include "solvers/bicgstab.h"
 
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -67,7 +68,9 @@ static int most_scalars(void) {
 wr_status wr_bicgstab_place_rhs(wr_bicgstab *s) {
   const wr_system *system = s->system;
   const wr_scale_factor power = wr_scale_of(system->exponent);
-  if (s->weight.id) PASS(s->env->ops->upload(s->env, &s->weight, system->row_weight));
+  if (s->weight.id && s->weight_exponent != system->rhs_exponent)
+    PASS(s->env->ops->upload(s->env, &s->weight, system->row_weight));
+  s->weight_exponent = system->rhs_exponent;
   if (system->there == NULL || system->scaling.done != WR_SCALE_NONE || power.unit == 0)
     return s->env->ops->upload(s->env, &s->b, system->rhs);
   return s->env->ops->recast(s->env, &(wr_recast){.in = {system->there}, .c = {power.unit}, .out = &s->b});
@@ -80,7 +83,7 @@ wr_status wr_bicgstab_open(wr_bicgstab *s, const wr_system *system, wr_plan *pla
   WR_REFUSE_IF(system == NULL || system->matrix == NULL, "system is %s", system ? "not built" : "NULL");
   WR_NEED_OPEN(env);
   WR_NEED_OK(wr_plan_check_match(plan, system->matrix, env, __func__));
-  *s = (wr_bicgstab){.system = system, .plan = plan, .env = env};
+  *s = (wr_bicgstab){.system = system, .plan = plan, .env = env, .weight_exponent = INT_MIN};
   s->method = &wr_method_bicgstab;
   wr_vec *const vectors[] = {&s->b, &s->x, &s->d, &s->r, &s->t, &s->snapshot};
   for (size_t k = 0; k < sizeof vectors / sizeof vectors[0]; k++)

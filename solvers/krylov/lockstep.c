@@ -95,7 +95,7 @@ static wr_status find_unit(wr_lockstep *l, double *unit, int *is_alone) {
   if (l->weight == NULL) return WR_OK;
   if (l->used == 0) {
     l->rhs_exponent = system->rhs_exponent, l->weights_are_cut = system->weights_are_cut;
-    return l->s->env->ops->upload(l->s->env, &l->weights, system->row_weight);
+    return wr_method_copy(l->s, &l->weights, &l->s->weight);
   }
   *is_alone = l->weights_are_cut && system->rhs_exponent != l->rhs_exponent;
   *unit = ldexp(1, system->rhs_exponent - l->rhs_exponent);
