@@ -40,9 +40,10 @@ int64_t wr_break_even(const wr_run *run, const wr_run *base) {
   return cost - gain * (double)run->applies <= 0 && (cost < 0 || gain == 0) ? 0 : -1;
 }
 
+static int has_interval(const wr_run *run) { return run->applies > WR_LEAST_SAMPLE; }
+
 int wr_faster(const wr_run *a, const wr_run *b) {
-  return a->applies > WR_LEAST_SAMPLE && b->applies > WR_LEAST_SAMPLE && a->apply_high > 0 &&
-         b->apply_low > 1.02 * a->apply_high;
+  return has_interval(a) && has_interval(b) && a->apply_high > 0 && b->apply_low > 1.02 * a->apply_high;
 }
 
 int wr_run_exit_code(const wr_run *run) {
@@ -111,6 +112,7 @@ wr_apply_standing wr_apply_compare(const wr_run *run, const wr_run *base) {
   standing.speed_up = base->apply_median / run->apply_median;
   standing.faster = wr_faster(run, base);
   standing.slower = wr_faster(base, run);
+  standing.has_intervals = has_interval(run) && has_interval(base);
   if (run->apply_median < base->apply_median)
     standing.pays_at = wr_break_even(run, base);
   else
@@ -128,9 +130,7 @@ int wr_apply_is_worth(const wr_run *run, const wr_run *base, double multiplies) 
 static double first_result(const wr_run *run) { return run->setup + run->apply_first; }
 
 /* The first apply is in no interval. */
-static int is_timed(const wr_run *run) {
-  return wr_run_counts(run) && run->apply_median > 0 && run->applies > WR_LEAST_SAMPLE;
-}
+static int is_timed(const wr_run *run) { return wr_run_counts(run) && run->apply_median > 0 && has_interval(run); }
 
 static const wr_run *soonest(const wr_run *runs, int count) {
   const wr_run *best = NULL;

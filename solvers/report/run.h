@@ -250,7 +250,8 @@ const wr_run *wr_apply_base(const wr_run *runs, int count);
 typedef struct wr_apply_standing {
   int known;           /* 0: there is no comparison: it did not run, multiplied wrong, or there is no base  */
   double speed_up;     /* base's hot median / its own                                                      */
-  int faster, slower;  /* by wr_faster; neither: the difference is within the measuring error              */
+  int faster, slower;  /* by wr_faster; neither: the difference is within the measuring error ...          */
+  int has_intervals;   /* ... or, if this is 0, unknown: one of the two was timed too few times            */
   int64_t pays_at;     /* wr_break_even's for one that is faster in the median; -1: never                  */
   int64_t ahead_until; /* slower, but takes less to prepare: it takes less in all for so many multiplies; 0: none; -1: any */
 } wr_apply_standing;

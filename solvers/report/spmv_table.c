@@ -61,9 +61,8 @@ static void speed_cell(const wr_columns *c, int k, char *cell) {
   if (!standing.known) return;
   double ratio = standing.speed_up;
   int decimals = ratio < 0.0995 ? 3 : ratio < 9.995 ? 2 : ratio < 99.95 ? 1 : 0;
-  int is_unclear = run != c->base && !standing.faster && !standing.slower;
-  int has_intervals = run->applies > WR_LEAST_SAMPLE && c->base->applies > WR_LEAST_SAMPLE;
-  snprintf(cell, WR_CELL_ROOM, "%.*fx%s", decimals, ratio, !is_unclear ? "  " : has_intervals ? " =" : " ?");
+  int is_clear = run == c->base || standing.faster || standing.slower;
+  snprintf(cell, WR_CELL_ROOM, "%.*fx%s", decimals, ratio, is_clear ? "  " : standing.has_intervals ? " =" : " ?");
 }
 
 static void pays_cell(const wr_columns *c, int k, char *cell) {

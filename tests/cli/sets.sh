@@ -179,6 +179,7 @@ check_usage() {
     refuses 1 'with --seeds results end in .tsv, .csv or .jsonl' pagerank --seeds "$sets" -o "$work/$name" "$graph"
   done
   refuses 1 'with --seeds results end in' pagerank --seeds "$sets" --format csv -o "$work/s.jsonl" "$graph"
+  refuses 1 'with --seeds results end in' pagerank --seeds "$sets" --format tsv -o "$work/s.npy" "$graph"
   refuses 1 'with --seeds results end in' pagerank --seeds "$sets" --format npy -o "$work/s.tsv" "$graph"
   refuses 1 'would overwrite' pagerank --seeds "$sets" --json "$sets" "$graph"
   refuses 1 'standard input (-) can be one of the inputs only' pagerank --seeds - -

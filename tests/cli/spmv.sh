@@ -117,7 +117,7 @@ check_advise() {
   holds 'r["matrices"][0]["advice"] is None'
   call 3 "$BUILD/spmv" -d cpu --advise "$work/broken.mtx" "$graph"
   says "$out" '1 of 2 judged by the model'
-  for excluded in '-k cpu_csr' '--vectors 2' "--report $work/page.html"; do
+  for excluded in '-k cpu_csr' '--vectors 2' --cold "--report $work/page.html"; do
     # shellcheck disable=SC2086
     misuse '--advise times nothing and has backends of its own; for --' --advise $excluded "$graph"
   done
