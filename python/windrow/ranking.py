@@ -66,11 +66,11 @@ class RankResult:
         return True
 
     def __len__(self):
-        return len(self.scores)
+        return self.graph.shape[0]
 
     def __iter__(self):
         """The names of the nodes, in the order of the scores."""
-        return iter(self.as_dict())
+        return iter(self._names())
 
     def top(self, k=10):
         """The k nodes with the greatest scores, greatest first: a list of (name, score). Equal scores go by number.
@@ -84,9 +84,11 @@ class RankResult:
 
     def as_dict(self):
         """{name: score} of all nodes, as ``networkx.pagerank`` returns it."""
-        names, scores = self.graph.nodes, self._on_host()
-        names = names if names is not None else [self.graph.id(i) for i in range(len(scores))]
-        return dict(zip(names, scores.tolist()))
+        return dict(zip(self._names(), self._on_host().tolist()))
+
+    def _names(self):
+        nodes = self.graph.nodes
+        return nodes if nodes is not None else [self.graph.id(i) for i in range(len(self))]
 
     def _on_host(self):
         return device_arrays.to_host(self.scores) if library.is_on_gpu(self.scores) else self.scores

@@ -755,6 +755,17 @@ class Ranking(Case):
         self.assertEqual(dict(big.top()), {10**12: big[10**12], 5: big[5]})
         self.assertEqual([i for i, _ in windrow.pagerank(([1, 2], [0, 0])).top(1)], [0])
         self.assertEqual(found.top(0), [])
+        self.assertEqual((list(found), len(found), "c" in found, "z" in found), (["a", "c", "d", "b"], 4, True, False))
+
+    def test_a_number_is_not_its_text(self):
+        self.assertEqual(set(windrow.pagerank(([1, "1"], ["1", 2]))), {1, "1", 2})
+        self.refuses(windrow.InputError, "nan is among the ids", windrow.pagerank, (["a", float("nan")], ["b", "a"]))
+
+    def test_weights_beyond_f32(self):
+        links = ([0, 1, 1, 2], [1, 0, 2, 0], [1e39, 1, 5, 1])
+        expected = ranks_by_numpy(dense(*map(np.array, links), (3, 3)), 0.85)
+        found = windrow.pagerank(links, precision="f32", **CPU)
+        self.assertLessEqual(np.abs(found.scores - expected).sum(), found.bound + 1e-13)
 
     def test_many_sets(self):
         rng = np.random.default_rng(9)
