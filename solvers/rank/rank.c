@@ -292,7 +292,7 @@ static wr_status watch(parts *g) {
   return WR_OK;
 }
 
-/* Chebyshev's recurrence has stopped to converge at a change that exceeds the rounding of a step. At a damping near 1 rounding
+/* Chebyshev's recurrence no longer converges, at a change that exceeds the rounding of a step. At a damping near 1 rounding
  * grows in it, but not in the power method. */
 static int is_stuck(const parts *g) {
   const wr_result *r = g->result;
