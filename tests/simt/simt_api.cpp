@@ -246,6 +246,16 @@ static cudaError_t host_waits(const simt_past *past) {
   return cudaSuccess;
 }
 
+/* What the host has waited for whole can be at fault no more. Without this, every copy would go through all streams that ever
+ * were. */
+static void forget(const simt_stream *stream) {
+  std::lock_guard<std::mutex> guard(order.lock);
+  if (order.host[stream->number] < stream->works) return;
+  order.host.erase(stream->number);
+  for (auto at = order.writer.begin(); at != order.writer.end();)
+    at = at->second.first == stream->number ? order.writer.erase(at) : std::next(at);
+}
+
 /* A launch does not say in which stream it is: while a stream is captured, all launches belong to it. */
 cudaError_t simt_do(const std::function<cudaError_t()> &work) {
   if (capture.stream == nullptr) return work();
@@ -275,7 +285,11 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned) {
   *stream = new simt_stream{++order.streams, 0, {}};
   return cudaSuccess;
 }
-cudaError_t cudaStreamDestroy(cudaStream_t stream) { return delete stream, cudaSuccess; }
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  if (stream == nullptr) return answer(cudaErrorInvalidResourceHandle);
+  forget(stream);
+  return delete stream, cudaSuccess;
+}
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   if (stream && stream == capture.stream) return answer(cudaErrorStreamCaptureUnsupported);
   return stream ? host_waits(&stream->past) : cudaSuccess;
