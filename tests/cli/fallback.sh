@@ -115,11 +115,13 @@ check_memory() {
   says "$json" '"exit_code": 2' '"used": false'
 }
 
-# The first signal ends the program with the iterate, although KLU cannot be stopped, which has a second thread.
+# The first signal ends the program with the iterate, although KLU cannot be stopped, which has a second thread. The thread
+# sanitizer has one of its own.
 check_interrupt() {
   rm -f "$work/pid" "$answer"
+  case ${SANITIZE:-} in *thread*) threads=3 ;; *) threads=2 ;; esac
   {
-    until [ -s "$work/pid" ] && grep -qs '^Threads:[[:blank:]]*2$' "/proc/$(cat "$work/pid")/status"; do sleep 0.05; done
+    until [ -s "$work/pid" ] && grep -qs "^Threads:[[:blank:]]*$threads\$" "/proc/$(cat "$work/pid")/status"; do sleep 0.05; done
     kill -s TERM "$(cat "$work/pid")"
   } &
   # shellcheck disable=SC2016

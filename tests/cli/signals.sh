@@ -18,7 +18,7 @@ catches_signals() { # process: is SIGTERM (bit 14) caught?
   grep -qs '^SigCgt:.*[4567cdef][0-9a-f]\{3\}$' "/proc/$1/status"
 }
 
-sleeps() { # process: does it wait, later than it catches signals?
+sleeps() { # process: does it sleep, and catch signals?
   catches_signals "$1" && grep -qs '^State:.*S' "/proc/$1/status"
 }
 
