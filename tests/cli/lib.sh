@@ -21,7 +21,7 @@ trap 'rm -rf "$work"' EXIT
 out=$work/out err=$work/err # of the last command
 in=/dev/null                # of the next ones
 passed=0 failed=0 skipped=0 command=
-unset COLUMNS # reports are then 80 columns wide
+unset COLUMNS POSIXLY_CORRECT CDPATH # reports are then 80 columns wide, and options may follow the matrix
 export LC_ALL=C OMP_WAIT_POLICY=passive OMP_NUM_THREADS=1 # the inputs are tiny
 export XDG_CACHE_HOME="$work/cache" # not what was measured on this machine
 
