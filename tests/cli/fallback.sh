@@ -121,7 +121,9 @@ check_interrupt() {
   rm -f "$work/pid" "$answer"
   case ${SANITIZE:-} in *thread*) threads=3 ;; *) threads=2 ;; esac
   {
-    until [ -s "$work/pid" ] && grep -qs "^Threads:[[:blank:]]*$threads\$" "/proc/$(cat "$work/pid")/status"; do sleep 0.05; done
+    until [ -s "$work/pid" ] && grep -qs "^Threads:[[:blank:]]*$threads\$" "/proc/$(cat "$work/pid")/status"; do
+      sleep 0.05
+    done
     kill -s TERM "$(cat "$work/pid")"
   } &
   # shellcheck disable=SC2016

@@ -151,7 +151,8 @@ rm -f "$work/code" "$work"/pid.*
 {
   # shellcheck disable=SC2016
   timeout 300 "$launcher" --allow-run-as-root --oversubscribe -n 2 sh -c 'echo >"$0.$$" && exec "$@"' "$work/pid" \
-    "$BUILD/simt/bicgstab" --patience 2 -k csr_thread -d cuda --method cg --scale none -n 1e15 gen:jump:n=200 >"$out" 2>"$err"
+    "$BUILD/simt/bicgstab" --patience 2 -k csr_thread -d cuda --method cg --scale none -n 1e15 gen:jump:n=200 \
+    >"$out" 2>"$err"
   echo $? >"$work/code"
 } &
 solving=0

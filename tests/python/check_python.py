@@ -5,6 +5,7 @@ usage: check_python.py FOLDER, which is for what is written. The last line count
 import contextlib
 import ctypes
 import doctest
+import functools
 import gc
 import hashlib
 import importlib
@@ -78,8 +79,9 @@ def ranks_by_numpy(A, damping, teleport=None):
 def python(code, **environment):
     """A process of its own: what it has printed, its errors, its exit status."""
     env = {**os.environ, **environment}
+    may_interrupt = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # ignored in the background of a shell
     done = subprocess.run([sys.executable, "-c", code], env=env, cwd=FOLDER, capture_output=True, text=True, timeout=600,
-                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # ignored in a shell's background
+                          preexec_fn=may_interrupt)
     return done.stdout, done.stderr, done.returncode
 
 
