@@ -83,6 +83,8 @@ fi
 
 rm -rf "$results"
 mkdir -p "$results"
+XDG_CACHE_HOME=$(cd "$results" && pwd)/cache # there is nothing in it that the user has measured on this machine
+export XDG_CACHE_HOME
 if [ $# = 0 ]; then
   echo 'no such test' >&2
   exit 1

@@ -31,9 +31,9 @@ is_writing() { # process, pattern
   return 1
 }
 
-# Waits, at most 30 s, until the program has reached that point, and stops it; sets process. Fails if it has ended before.
+# Waits, at most 300 s, until the program has reached that point, and stops it; sets process. Fails if it has ended before.
 hold() { # is_open or is_writing, file or pattern
-  until_when=$(($(date +%s) + 30)) tries=0
+  until_when=$(($(date +%s) + 300)) tries=0
   until [ -s "$work/pid" ]; do :; done
   read -r process <"$work/pid"
   while [ -e "/proc/$process" ]; do

@@ -80,20 +80,29 @@ check_spmv() {
   done
 }
 
-# The reader of the pipe has ended before the program writes: SIGPIPE ends it (141), or where that is ignored an error.
+# A pipe that no process reads any longer: SIGPIPE ends the program (141), or where that is ignored it ends with an error. A
+# named pipe that is opened to read and write has a reader until that descriptor is closed.
 check_closed_pipe() { # program, arguments...
   command="$* | (no reader)"
-  { sleep 0.1 && "$BUILD/$@"; echo $? >"$work/status"; } 2>"$err" | :
-  grep -qx 141 "$work/status"
-  held=$?; expect "exit code $(cat "$work/status"), not 141" "$held"
-  is_empty "$err"
-  (trap '' PIPE; sleep 0.1; "$BUILD/$@"; echo $? >"$work/status") 2>"$err" | :
-  grep -qx 8 "$work/status"
-  held=$?; expect "SIGPIPE ignored: exit code $(cat "$work/status"), not 8" "$held"
+  exec 3<>"$work/pipe" 4>"$work/pipe" 3>&-
+  if [ -z "$ignores_pipe" ]; then
+    "$BUILD/$@" >&4 2>"$err" 4>&-
+    code=$?
+    [ $code = 141 ]
+    expect "exit code $code, not 141"
+    is_empty "$err"
+  fi
+  (trap '' PIPE && exec "$BUILD/$@" >&4 2>"$err" 4>&-)
+  code=$?
+  [ $code = 8 ]
+  expect "SIGPIPE ignored: exit code $code, not 8"
   says "$err" "$1: standard output"
 }
 
 check_closed_pipes() {
+  mkfifo "$work/pipe"
+  ignores_pipe=$(grep -s '^SigIgn:.*[13579bdf][0-9a-f]\{3\}$' /proc/self/status)
+  [ -z "$ignores_pipe" ] || skip 1 'SIGPIPE is ignored here, which a shell cannot change'
   for output in -o --json --report --history --save-binary; do check_closed_pipe pagerank -d cpu -q $output - "$graph"; done
   check_closed_pipe pagerank -d cpu "$graph"
   check_closed_pipe bicgstab -d cpu -k cpu_csr,reference gen:stencil:n=4

@@ -15,7 +15,8 @@ instrument=${SANITIZE:+-fsanitize=$SANITIZE}
 
 build_to() { # arguments...
   ${MAKE:-make} -s BUILD="$build" CC="$CC" MARCH="$(ours 2)" CUDA="$(ours 3)" CUDA_ARCH="$(ours 4)" \
-    CUDA_HOME="$(ours 5)" ZLIB="$(ours 6)" KLU="$(ours 7)" ZSTD="$(ours 8)" XZ="$(ours 9)" XXHASH="$(ours 10)" "$@"
+    CUDA_HOME="$(ours 5)" ZLIB="$(ours 6)" KLU="$(ours 7)" ZSTD="$(ours 8)" XZ="$(ours 9)" XXHASH="$(ours 10)" \
+    METIS="$(ours 11)" MPI="$(ours 12)" "$@"
 }
 
 files_in() { (cd "$1" && find . ! -type d | sort); }

@@ -145,19 +145,26 @@ says "$err" '-g 2 takes mpirun, which does not start'
 call 4 env WINDROW_PARTS=1 "$BUILD/simt/bicgstab" -g 2 gen:stencil:n=8
 says "$err" 'mpirun has started this process without telling it of the others'
 
-# A process that stops: the card of the other one waits for it no longer than asked for.
-rm -f "$work/code"
+# A process that stops in a solve that would take over 100000 iterations: the card of the other one waits for it no longer than
+# asked for. Signals are caught (SIGTERM is bit 14) shortly before the iterations begin.
+rm -f "$work/code" "$work"/pid.*
 {
-  timeout 120 "$launcher" --allow-run-as-root --oversubscribe -n 2 "$BUILD/simt/bicgstab" --patience 2 -n 123457 -k csr_thread \
-    -t 1e-15 -d cuda gen:stencil:n=200,points=5,convection=0 >"$out" 2>"$err"
+  # shellcheck disable=SC2016
+  timeout 300 "$launcher" --allow-run-as-root --oversubscribe -n 2 sh -c 'echo >"$0.$$" && exec "$@"' "$work/pid" \
+    "$BUILD/simt/bicgstab" --patience 2 -k csr_thread -d cuda --method cg --scale none -n 1e15 gen:jump:n=200 \
+    >"$out" 2>"$err"
   echo $? >"$work/code"
 } &
-sleep 3
-last=
-for process in /proc/[0-9]*; do
-  { tr '\0' ' ' <"$process/cmdline" | grep -q "^$BUILD/simt/bicgstab --patience 2 -n 123457 "; } 2>/dev/null || continue
-  last=${process#/proc/}
+solving=0
+until [ $solving = 2 ] || [ -e "$work/code" ]; do
+  sleep 0.05
+  solving=0
+  for file in "$work"/pid.*; do
+    last=${file##*.}
+    ! grep -qs '^SigCgt:.*[4567cdef][0-9a-f]\{3\}$' "/proc/$last/status" || solving=$((solving + 1))
+  done
 done
+sleep 1
 kill -s STOP "$last"
 wait
 command='mpirun, of which a process gets STOP'

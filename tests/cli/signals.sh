@@ -10,20 +10,30 @@ mkdir "$folder"
 
 # Mass that goes back and forth between two pages, and hardly any that jumps: the power method needs over 1e11 iterations.
 endless="pagerank --method power -x $work/first.mtx --damping 0.9999999999 -n 1e15 $work/swap.mtx"
-# A plane with 490000 points, without convection: over a thousand iterations.
-long='bicgstab gen:stencil:n=700,points=5,convection=0'
+# A plane with 490000 points whose coefficients jump, neither scaled nor preconditioned: conjugate gradients need over 100000
+# iterations.
+long='bicgstab --method cg --scale none -n 1e15 gen:jump:n=700'
 
 catches_signals() { # process: is SIGTERM (bit 14) caught?
   grep -qs '^SigCgt:.*[4567cdef][0-9a-f]\{3\}$' "/proc/$1/status"
 }
 
-# Waits until the program solves, at most 30 s, then for the given seconds, and sends the signal.
-interrupt() { # signal, seconds
+sleeps() { # process: does it sleep, and catch signals?
+  catches_signals "$1" && grep -qs '^State:.*S' "/proc/$1/status"
+}
+
+# Waits, 300 s at least before it gives up, until this is true of the program.
+wait_until() { # catches_signals or sleeps
   tries=0
-  until [ -s "$work/pid" ] && catches_signals "$(cat "$work/pid")" || [ $tries -ge 600 ]; do
+  until [ -s "$work/pid" ] && "$1" "$(cat "$work/pid")" || [ $tries -ge 6000 ]; do
     sleep 0.05
     tries=$((tries + 1))
   done
+}
+
+# Waits until the program solves, then for the given seconds, and sends the signal.
+interrupt() { # signal, seconds
+  wait_until catches_signals
   sleep "$2"
   kill -s "$1" "$(cat "$work/pid")"
 }
@@ -104,10 +114,13 @@ check_reading() { # signal, exit code
   rm "$work/fifo"
 }
 
-# A named pipe as an output, which no process reads.
+# A named pipe as an output, which no process reads: the program sleeps until one does.
 check_unread_pipe() {
   mkfifo "$work/unread"
-  interrupted TERM 0.3 bicgstab -q -o "$work/unread" gen:stencil:n=4
+  rm -f "$work/pid"
+  { wait_until sleeps && kill -s TERM "$(cat "$work/pid")"; } &
+  call_known 130 bicgstab -q -o "$work/unread" gen:stencil:n=4
+  wait
   says "$err" "bicgstab: $work/unread: interrupted while it waited for a reader"
   rm "$work/unread"
 }

@@ -40,7 +40,7 @@ check_stacks() {
   fi
   for threads in --threads=4096 --threads=60; do
     takes_fewer 'the limit of the address space (ulimit -v) leaves no room' \
-      sh -c "ulimit -v 400000; exec '$BUILD/pagerank' -d cpu $threads \"\$@\"" sh
+      sh -c "ulimit -v 400000; OMP_STACKSIZE=8M exec '$BUILD/pagerank' -d cpu $threads \"\$@\"" sh
   done
   # The address space suffices, or the run ends with an error about memory.
   for room in 40000 60000 80000 100000 150000; do

@@ -23,9 +23,9 @@ static void test_gpu(void) {
   char folder[512], path[600];
   const char *parent = getenv("TMPDIR");
   CASE("device files");
-  snprintf(folder, sizeof folder, "%s/windrow.XXXXXX", parent ? parent : "/tmp");
+  snprintf(folder, sizeof folder, "%s/windrow.XXXXXX", parent && *parent ? parent : "/tmp");
   if (mkdtemp(folder) == NULL) {
-    SKIP("no folder can be made in %s", parent ? parent : "/tmp");
+    SKIP("no folder can be made in %s", parent && *parent ? parent : "/tmp");
     return;
   }
   CHECK(!wr_machine_has_gpu(folder));

@@ -23,7 +23,7 @@ static char *report(const wr_problem_facts *problem, const wr_run *runs, int cou
   char path[512];
   const char *parent = getenv("TMPDIR");
   wr_ledger process = {.seconds = {[WR_PHASE_INIT] = 0.5, [WR_PHASE_VERIFY] = 0.25}};
-  snprintf(path, sizeof path, "%s/windrow-json-%ld", parent ? parent : "/tmp", (long)getpid());
+  snprintf(path, sizeof path, "%s/windrow-json-%ld", parent && *parent ? parent : "/tmp", (long)getpid());
   CHECK_OK(wr_report_json(path, problem, runs, count, settings, &process));
   char *text = read_whole(path);
   unlink(path);
@@ -253,7 +253,7 @@ static void test_certificate(void) {
   wr_problem_facts problem = fixture_problem("bicgstab");
   wr_certificate c = {.x = "x \"y\".mtx", .measure = 0.5, .error = 0x1p-50, .limit = 0.25, .attainable = 0x1p-40,
                       .backward = (double)INFINITY, .backward_row = 6, .by_backward = 1, .is_relative = 1};
-  snprintf(path, sizeof path, "%s/windrow-json-%ld", parent ? parent : "/tmp", (long)getpid());
+  snprintf(path, sizeof path, "%s/windrow-json-%ld", parent && *parent ? parent : "/tmp", (long)getpid());
   CHECK_OK(wr_report_check_json(path, &problem, &c, "check = \"x\"\n", &process));
   char *text = read_whole(path);
   unlink(path);
@@ -290,7 +290,7 @@ static void test_scores(void) {
                                  .ties = 3, .normalised = 1, .order_bound = 0x1p-20, .worst = 77, .worst_score = 0.125,
                                  .worst_change = -0.0625, .reading = "damping 0.5", .reading_damping = 0.5,
                                  .reading_factor = 3, .reading_bound = 0x1p-30}};
-  snprintf(path, sizeof path, "%s/windrow-json-%ld", parent ? parent : "/tmp", (long)getpid());
+  snprintf(path, sizeof path, "%s/windrow-json-%ld", parent && *parent ? parent : "/tmp", (long)getpid());
   CHECK_OK(wr_report_check_json(path, &problem, &c, "", &process));
   char *text = read_whole(path);
   unlink(path);
