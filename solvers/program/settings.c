@@ -393,7 +393,8 @@ static wr_status finish_check(const wr_settings *s) {
   } others[] = {{"backend", s->backends != NULL}, {"output", s->output != NULL}, {"guess", s->guess != NULL},
                 {"history", s->history != NULL},  {"report", s->report != NULL},
                 {"repeat", s->repeat > 1},     {"time-limit", s->time_limit > 0},
-                {"fallback", s->fallback != WR_FALLBACK_NONE}, {"jsonl", s->jsonl != NULL}};
+                {"fallback", s->fallback != WR_FALLBACK_NONE}, {"jsonl", s->jsonl != NULL},
+                {"format", s->format > 0}};
   for (size_t k = 0; k < sizeof others / sizeof *others; k++)
     if (others[k].given) return wr_fail(WR_EUSAGE, "--check solves nothing: leave out --%s", others[k].name);
   return s->device == WR_DEVICE_CUDA ? wr_fail(WR_EUSAGE, "--check computes on the CPU: leave out --device") : WR_OK;
@@ -494,8 +495,11 @@ static wr_status finish_format(wr_settings *s) {
     return wr_fail(WR_EUSAGE, "--format json is for the best nodes of pagerank; --json writes a report");
   if (is_json && s->output)
     return wr_fail(WR_EUSAGE, "--format json is for the --top best nodes, on standard output: leave out --output");
-  if (s->output == NULL && s->rhs_text == NULL && s->check == NULL) s->top_format = forms[s->format];
-  return WR_OK;
+  if (s->format == 0 || s->output || s->check) return WR_OK; /* finish_check refuses it */
+  if (s->rhs_text) return wr_fail(WR_EUSAGE, "--format is that of x: name its file with --output");
+  s->top_format = forms[s->format];
+  if (s->top_format != WR_TOP_TABLE) return WR_OK;
+  return wr_fail(WR_EUSAGE, "--format is tsv, csv or json without --output: name a file for all scores with --output");
 }
 
 wr_status wr_settings_finish(wr_settings *s) {

@@ -198,6 +198,10 @@ assert sorted(b["id"] for b in best[1:]) == ["\t", "a \"b\", c", "d\\e"], best' 
   refuses 1 '--format json is for the --top best nodes' pagerank --format json -o "$result" $edges/lanes.txt
   refuses 1 '--format json is for the best nodes of pagerank' bicgstab --format json $edges/system.tsv
   refuses 1 'can go to standard output' pagerank --format json --json - $edges/lanes.txt
+  for form in mtx txt npy; do
+    refuses 1 '--format is tsv, csv or json without --output' pagerank --format $form $edges/lanes.txt
+  done
+  refuses 1 '--format is that of x: name its file with --output' bicgstab --format tsv $edges/system.tsv
 }
 
 check_sources
