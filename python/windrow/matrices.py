@@ -84,6 +84,8 @@ class Matrix:
             raise UsageError(f"A is {_describe(A)}; it is a sparse matrix of scipy, an array of two dimensions, a tuple "
                              "(rows, cols, vals), a graph of networkx or igraph, or the name of a file or generator")
         self._handle = library.Handle("Matrix", handle.value, lib.wr_matrix_free, has_threads=False)
+        if counts_once and lib.wr_matrix_val(handle):
+            raise UsageError("counts_once is for entries without values, and those of A have some")
         self.shape = (lib.wr_matrix_rows(handle), lib.wr_matrix_columns(handle))
         self.nnz = lib.wr_matrix_entries(handle)
         if shape is not None and tuple(shape) != self.shape:

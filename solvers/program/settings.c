@@ -133,8 +133,10 @@ const wr_option wr_pagerank_table[] = {
      .help = "sets of --seeds that are ranked at once: 1, 2, 4 or 8; 0: 8, on the CPU 4 in f64"},
     {.name = "edges", .type = WR_OPTION_CHOICE, .offset = AT(edges), .choices = "out|in", .value = "out",
      .help = "entry (i, j) is the edge i -> j (out) or j -> i (in)"},
-    {.name = "duplicates", .type = WR_OPTION_CHOICE, .offset = AT(duplicates), .choices = "sum|once", .value = "once",
-     .help = "an edge that a file without values repeats: how often is its weight (sum), or it counts once"},
+    {.name = "duplicates", .type = WR_OPTION_CHOICE, .offset = AT(duplicates), .choices = "auto|sum|once",
+     .value = "auto",
+     .help = "an edge that a file repeats: its weights add up, and without weights it counts as often as it stands there "
+             "(sum), or once, which is for files without weights; auto: once without weights, else sum"},
     {.name = "top", .type = WR_OPTION_INT, .offset = AT(top), .min = 0, .max = 1e9, .value = "10",
      .help = "print so many of the best nodes"},
     STOP_OPTIONS("bound on the L1 error of the scores; 0: 1e-9 in f64, 1e-5 in f32"),

@@ -70,6 +70,11 @@ check_duplicates() {
   ! cmp -s "$work/kept.tsv" "$result"
   expect 'a repeated edge weighs no more than another'
   run 0 pagerank --duplicates sum $edges/lanes.txt && says "$out" '1 repeated entry summed'
+  printf '1 2 0.5\n1 3 0.5\n1 2 0.5\n' >"$work/weighted.txt"
+  for choice in auto sum; do
+    run 0 pagerank --duplicates $choice "$work/weighted.txt" && says "$out" '1 repeated entry summed'
+  done
+  refuses 1 "$work/weighted.txt: --duplicates once is for edges without weights" pagerank --duplicates once "$work/weighted.txt"
 }
 
 check_system() {

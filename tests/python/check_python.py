@@ -813,6 +813,10 @@ class Ranking(Case):
         self.assertGreater(often[2] - often[3], 0.1)
         self.assertEqual(windrow.read(path, graph=True).csr()[2].tolist(), [1, 1, 1, 1])
         self.assertEqual(windrow.read(path).csr()[2].tolist(), [2, 1, 1, 1])
+        with open(path, "w") as file:
+            file.write("1 2 0.5\n1 2 0.5\n1 3 1\n2 1 1\n3 1 1\n")
+        self.assertEqual(windrow.read(path, graph=True).csr()[2].tolist(), [1, 1, 1, 1])
+        self.refuses(windrow.UsageError, "counts_once is for entries without values", windrow.pagerank, path, counts_once=True)
 
     def test_graphs_of_networkx(self):
         edges = [("x", "y", 2.0), ("y", "z", 1.0), ("z", "x", None), ("x", "x", 3.0), ("z", "w", 0.5)]
