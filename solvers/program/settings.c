@@ -40,17 +40,19 @@
   {.name = "no-resident", .type = WR_OPTION_FLAG, .offset = AT(no_resident),                                            \
    .help = "small systems, too, are iterated by a CUDA graph of the backend's kernels, not by one kernel"}
 
-#define STOP_OPTIONS(tolerance_help)                                                                                    \
+#define STOP_OPTIONS(tolerance_help, iterations_of_0)                                                                   \
   {.name = "tolerance", .letter = 't', .type = WR_OPTION_REAL, .offset = AT(tolerance), .min = 0, .max = 1,             \
    .below_max = 1, .value = WR_DEFAULT_TOLERANCE, .group = "When to stop", .help = tolerance_help},                     \
   {.name = "max-iterations", .letter = 'n', .type = WR_OPTION_INT, .offset = AT(iterations), .min = 0,                  \
-   .max = 1e15, .value = WR_DEFAULT_ITERATIONS, .help = "most iterations; 0: by method"},                               \
+   .max = 1e15, .value = WR_DEFAULT_ITERATIONS,                                                                         \
+   .help = "most iterations; 0, as without this option: " iterations_of_0},                                             \
   {.name = "check-every", .type = WR_OPTION_INT, .offset = AT(check_every), .min = 0, .max = 1e6,                       \
    .value = WR_DEFAULT_CHECK_EVERY,                                                                                     \
-   .help = "iterations between two checks of the residual; 0: 1, or 8 for short ones on a GPU"},                        \
+   .help = "iterations between two checks of the residual; 0, as without this option: 1, or 8 for short ones on a GPU"}, \
   {.name = "time-limit", .type = WR_OPTION_REAL, .offset = AT(time_limit), .min = 0, .max = 1e9, .value = "0",          \
    .argument = "SECONDS",                                                                                               \
-   .help = "end the iterations so long after the program began and give the best iterate, exit code 2; 0: never"}
+   .help = "end the iterations so long after the program began and give the best iterate, exit code 2; 0, as without "  \
+           "this option: no limit"}
 
 #define FILE_OPTIONS(guess_help)                                                                                        \
   {.name = "guess", .letter = 'x', .type = WR_OPTION_TEXT, .offset = AT(guess), .argument = "FILE",                     \
@@ -139,7 +141,8 @@ const wr_option wr_pagerank_table[] = {
              "(sum), or once, which is for files without weights; auto: once without weights, else sum"},
     {.name = "top", .type = WR_OPTION_INT, .offset = AT(top), .min = 0, .max = 1e9, .value = "10",
      .help = "print so many of the best nodes"},
-    STOP_OPTIONS("bound on the L1 error of the scores; 0: 1e-9 in f64, 1e-5 in f32"),
+    STOP_OPTIONS("bound on the L1 error of the scores; 0: 1e-9 in f64, 1e-5 in f32",
+                 "twice as many as the damping needs, at least " WR_TEXT_OF(WR_PAGERANK_LEAST_ITERATIONS)),
     {.name = "stop", .type = WR_OPTION_CHOICE, .offset = AT(stop), .choices = "bound|change|order",
      .value = "bound",
      .help = "compare the tolerance with the error bound, or with the L1 change of a step as other tools do; order: as "
@@ -180,7 +183,8 @@ const wr_option wr_bicgstab_table[] = {
     {.name = "fallback", .type = WR_OPTION_CHOICE, .offset = AT(fallback), .choices = "none|direct", .value = "none",
      .help = "after iterations that do not meet the tolerance; direct: LU factors by KLU, on the CPU in f64, then "
              "refinement (if built with KLU of SuiteSparse)"},
-    STOP_OPTIONS("stop at ||b - A x|| <= tolerance * ||b||; 0: 1e-8 in f64, 1e-5 in f32"),
+    STOP_OPTIONS("stop at ||b - A x|| <= tolerance * ||b||; 0: 1e-8 in f64, 1e-5 in f32",
+                 WR_TEXT_OF(WR_BICGSTAB_ITERATIONS)),
     {.name = "atol", .type = WR_OPTION_REAL, .offset = AT(atol), .min = 0, .max = DBL_MAX, .value = "0",
      .help = "or at ||b - A x|| <= atol"},
     {.name = "stop", .type = WR_OPTION_CHOICE, .offset = AT(stop), .choices = "residual|backward", .value = "residual",
