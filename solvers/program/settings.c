@@ -48,7 +48,8 @@
    .help = "most iterations; 0, as without this option: " iterations_of_0},                                             \
   {.name = "check-every", .type = WR_OPTION_INT, .offset = AT(check_every), .min = 0, .max = 1e6,                       \
    .value = WR_DEFAULT_CHECK_EVERY,                                                                                     \
-   .help = "iterations between two checks of the residual; 0, as without this option: 1, or 8 for short ones on a GPU"}, \
+   .help = "iterations between two checks of the residual; 0, as without this option: 1, or 8 for short ones on a "     \
+           "GPU"},                                                                                                      \
   {.name = "time-limit", .type = WR_OPTION_REAL, .offset = AT(time_limit), .min = 0, .max = 1e9, .value = "0",          \
    .argument = "SECONDS",                                                                                               \
    .help = "end the iterations so long after the program began and give the best iterate, exit code 2; 0, as without "  \
@@ -137,8 +138,8 @@ const wr_option wr_pagerank_table[] = {
      .help = "entry (i, j) is the edge i -> j (out) or j -> i (in)"},
     {.name = "duplicates", .type = WR_OPTION_CHOICE, .offset = AT(duplicates), .choices = "auto|sum|once",
      .value = "auto",
-     .help = "an edge that a file repeats: its weights add up, and without weights it counts as often as it stands there "
-             "(sum), or once, which is for files without weights; auto: once without weights, else sum"},
+     .help = "an edge that stands in the file several times; sum: its weights, without weights ones, add up; once: it "
+             "counts once, for files without weights; auto: once without weights, else sum"},
     {.name = "top", .type = WR_OPTION_INT, .offset = AT(top), .min = 0, .max = 1e9, .value = "10",
      .help = "print so many of the best nodes"},
     STOP_OPTIONS("bound on the L1 error of the scores; 0: 1e-9 in f64, 1e-5 in f32",
