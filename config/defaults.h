@@ -30,7 +30,8 @@
 #define WR_RANK_LOOK 8
 
 /* At this damping Chebyshev's method takes 34 000 steps until it notices that rounding holds it up, and 316 times as many at
- * 1 - 1e-11, as -12 / log(rate) grows (solvers/pagerank.c). From here on it is left out where no method can meet the tolerance. */
+ * 1 - 1e-11, as -12 / log(rate) grows (solvers/pagerank.c). From here on it is left out where no method can meet the
+ * tolerance. */
 #define WR_RANK_NEAR_1 (1 - 1e-6)
 
 /* Where N steps of the power method are predicted, IDR(4) takes about 8.3 sqrt(N) multiplies (334 for 1594 on cnr-2000, 315
