@@ -29,6 +29,11 @@
 #define WR_RANK_LARGE_DAMPING 0.95
 #define WR_RANK_LOOK 8
 
+/* At this damping Chebyshev's method takes 34 000 steps until it notices that rounding holds it up, and 316 times as many at
+ * 1 - 1e-11, as -12 / log(rate) grows (solvers/pagerank.c). From here on it is left out where no method can meet the
+ * tolerance. */
+#define WR_RANK_NEAR_1 (1 - 1e-6)
+
 /* Where N steps of the power method are predicted, IDR(4) takes about 8.3 sqrt(N) multiplies (334 for 1594 on cnr-2000, 315
  * for 1514 on NotreDame), and a solve by components at most the time of 20 + 4 sqrt(N) steps (cnr-2000, NotreDame, wiki-Vote
  * at 0.85, 0.99 and 0.999; 2026-11). Either is to take this share of the time at most, since the predictions are rough, and is

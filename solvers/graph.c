@@ -34,8 +34,8 @@ static wr_status check_links(const wr_csr *links) {
   if (bad == links->nnz) return WR_OK;
   while (links->row_ptr[i + 1] <= bad) i++;
   return wr_fail(WR_EINPUT, "entry (%lld, %lld) has the weight %g; weights of edges are finite and not negative",
-                 (long long)wr_csr_row_number(links, i) + 1,
-                 (long long)wr_csr_column_number(links, links->col[bad]) + 1, links->val[bad]);
+                 (long long)(wr_csr_row_number(links, i) + wr_csr_first(links)),
+                 (long long)(wr_csr_column_number(links, links->col[bad]) + wr_csr_first(links)), links->val[bad]);
 }
 
 /* v := v / sum(v), also if the sum of the elements overflows. v[n] is this part's; the sum is that of all. */
@@ -47,7 +47,7 @@ static wr_status normalise(const wr_graph *g, double *v, const char *what) {
   int64_t bad = first_bad(v, n);
   if (bad < n)
     status = wr_fail(WR_EINPUT, "%s: element %lld is %g; they must be finite and not negative", what,
-                     (long long)wr_csr_row_number(g->links, bad) + 1, v[bad]);
+                     (long long)(wr_csr_row_number(g->links, bad) + wr_csr_first(g->links)), v[bad]);
   PASS(wr_comm_agree(g->comm, status));
 #pragma omp parallel for reduction(max : largest) schedule(static) if (n > PARALLEL_FROM)
   for (int64_t i = 0; i < n; i++)
@@ -117,7 +117,7 @@ static wr_status make_scale(wr_graph *g) {
   g->dangling = dangling;
   if (beyond == g->n) return WR_OK;
   return wr_fail(WR_EINPUT, "the weights of the edges out of node %lld have a sum beyond f64: scale them down",
-                 (long long)wr_csr_row_number(g->links, beyond) + 1);
+                 (long long)(wr_csr_row_number(g->links, beyond) + wr_csr_first(g->links)));
 }
 
 /* ---- Flow ---- */

@@ -87,7 +87,7 @@ wr_status wr_pagerank_sweep_in(wr_pagerank *p, wr_plan *plan, wr_env *env) {
 /* A bound on what rounding adds to the L1 error. Each step: 4u, for the product with d, the sum with the teleport,
  * 1 / out-degree and the product with that, and term_unit for the terms of the multiply. Once: 2^-53 for the product with the
  * out-degree that makes the rank of the answer. */
-static double rounding_of(const wr_pagerank *p, const wr_pagerank_options *o) {
+double wr_pagerank_rounding(const wr_pagerank *p, const wr_pagerank_options *o) {
   double step = 4 * wr_type_unit(p->env->type) + p->term_unit;
   return step / (1 - o->damping) + wr_type_unit(WR_F64);
 }
@@ -107,7 +107,7 @@ static double target_change(const wr_pagerank_options *o, double rounding) {
 
 /* The change at which the solve ends, or the order is looked at first. */
 static double first_target(const wr_pagerank *p, const wr_pagerank_options *o, const wr_order_watch *watch) {
-  double rounding = rounding_of(p, o), last = target_change(o, rounding);
+  double rounding = wr_pagerank_rounding(p, o), last = target_change(o, rounding);
   if (watch->ranks == 0 || !(o->damping > 0)) return last;
   return fmax(last, (wr_order_first_bound(watch) - rounding) / rate_of(o));
 }
@@ -400,7 +400,7 @@ done:
 static wr_status review_order(wr_pagerank *p, const wr_pagerank_options *o, const wr_pagerank_scalars *scalars,
                               wr_order_watch *watch, double *sums, double *target) {
   const wr_vec *x = &p->x[p->now];
-  double next, rounding = rounding_of(p, o), last = target_change(o, rounding);
+  double next, rounding = wr_pagerank_rounding(p, o), last = target_change(o, rounding);
   double bound = scalars->change * rate_of(o) + rounding, assumed = *sums;
   int ends = !(scalars->change > last);
   PASS(wr_order_review(watch, x, &p->scale, bound + assumed, scalars->steps, scalars->change, ends, &next));
@@ -642,7 +642,7 @@ wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const 
   WR_NEED(result);
   solving g = {.p = p, .o = *o, .monitor = monitor ? monitor : &none, .result = result};
   *result = (wr_result){.outcome = WR_MAX_ITERATIONS, .change = INFINITY, .measure = INFINITY, .bound = INFINITY,
-                        .by_change = o->stop_on_change, .rounding = rounding_of(p, o)};
+                        .by_change = o->stop_on_change, .rounding = wr_pagerank_rounding(p, o)};
   wr_iteration *loop = p->loop;
   loop->taken = 0, loop->repeats = (wr_repeats){0};
   if (p->mixed) wr_mixed_begin(p->mixed);
@@ -662,7 +662,7 @@ wr_status wr_pagerank_solve(wr_pagerank *p, const wr_pagerank_options *o, const 
     snprintf(result->note, sizeof result->note, "the time limit %s",
              g.scalars.steps > 0 ? "has passed; the scores are those of the last iteration"
                                  : "had passed before the first iteration");
-  double last = target_change(&g.o, rounding_of(p, o)), promised = promised_rate(o);
+  double last = target_change(&g.o, wr_pagerank_rounding(p, o)), promised = promised_rate(o);
   result->order = (wr_order_facts){.asked = g.watch.ranks, .proven = g.watch.found.proven, .reviews = g.watch.reviews,
                                    .crowded = g.watch.crowded, .spared = wr_order_spared(&g.watch, last, promised)};
   count_multiplies(&g);
@@ -676,7 +676,7 @@ done:
 
 double wr_pagerank_target(const wr_pagerank *p, const wr_pagerank_options *o) {
   if (p == NULL || p->env == NULL || wr_pagerank_check(o, __func__) != WR_OK) return 0;
-  return target_change(o, rounding_of(p, o));
+  return target_change(o, wr_pagerank_rounding(p, o));
 }
 
 /* degrees := by what an element of x is multiplied to make the rank. */

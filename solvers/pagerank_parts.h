@@ -28,6 +28,9 @@ double wr_pagerank_step_bytes(const wr_pagerank *p);
 /* Sets what p->loop needs of the solver and these options, and p's method. `unit` is that of changes. */
 void wr_pagerank_set_loop(wr_pagerank *p, const wr_pagerank_options *o, const wr_monitor *monitor, double unit);
 
+/* A bound on what rounding adds to the L1 error, but for sums of rows in less than f64. */
+double wr_pagerank_rounding(const wr_pagerank *p, const wr_pagerank_options *o);
+
 /* The scalars of a solve that begins, but for those that say what is solved: damping, rest, weight, shift, target. */
 wr_pagerank_scalars wr_pagerank_scalars_of(const wr_pagerank *p, const wr_pagerank_options *o);
 

@@ -23,7 +23,7 @@ class Matrix:
     shape : (int, int), optional
         For ``(rows, cols, vals)``; else the least square one.
     graph : bool
-        Values are weights; negative ones in files are refused.
+        Values are weights: negative ones of a file, a tuple or a graph are refused, before repeated entries add up.
     counts_once : bool, optional
         Entries of a file or of ``(rows, cols)`` that occur several times without a value count once; so do edges of
         a graph, whose weights are left out then. None: in files with ``graph=True``, as the program pagerank has it.
@@ -56,7 +56,7 @@ class Matrix:
     def __init__(self, A, shape=None, *, graph=False, counts_once=None, labels=False, weight="weight", columns=None,
                  format=None, ids=None, separator=None, header=None, threads=None):
         handle = c_void_p()
-        self.nodes, self._index, self._is_file = None, None, False
+        self.nodes, self._index, self._is_file, self._is_graph = None, None, False, bool(graph)
         _refuse_what_does_not_apply(A, {"graph": graph, "counts_once": counts_once, "labels": labels, "columns": columns,
                                         "format": format, "ids": ids, "separator": separator, "header": header,
                                         "threads": threads})
@@ -84,6 +84,8 @@ class Matrix:
             raise UsageError(f"A is {_describe(A)}; it is a sparse matrix of scipy, an array of two dimensions, a tuple "
                              "(rows, cols, vals), a graph of networkx or igraph, or the name of a file or generator")
         self._handle = library.Handle("Matrix", handle.value, lib.wr_matrix_free, has_threads=False)
+        if counts_once and lib.wr_matrix_val(handle):
+            raise UsageError("counts_once is for entries without values, and those of A have some")
         self.shape = (lib.wr_matrix_rows(handle), lib.wr_matrix_columns(handle))
         self.nnz = lib.wr_matrix_entries(handle)
         if shape is not None and tuple(shape) != self.shape:
@@ -149,9 +151,15 @@ class Matrix:
             vals = library.doubles("vals", vals)
             if vals.shape != rows.shape:
                 raise UsageError(f"vals have shape {vals.shape} and rows {rows.shape}")
+            self._check_weights(vals)
         if shape is None:
             shape = (1 + int(max(rows.max(), cols.max())),) * 2 if rows.size else (0, 0)
         _new_coo(shape, rows, cols, vals, counts_once, handle)
+
+    def _check_weights(self, vals):
+        if self._is_graph and vals is not None and (vals < 0).any():
+            k = int(np.argmax(vals < 0))
+            raise InputError(f"entry {k} has the weight {vals[k]:g}; weights of links are not negative")
 
     def _number(self, rows, cols):
         """Places of names in the order in which they occur first."""
@@ -191,6 +199,7 @@ class Matrix:
     def _links(self, rows, cols, vals, is_directed, counts_once, handle, count=None):
         """An edge without direction is two links; one from a node to itself is one."""
         count = len(self.nodes) if count is None else count
+        self._check_weights(vals)
         if not is_directed:
             other = rows != cols
             rows, cols = np.concatenate([rows, cols[other]]), np.concatenate([cols, rows[other]])
@@ -244,9 +253,9 @@ def _refuse_what_does_not_apply(A, options):
     if isinstance(A, (str, os.PathLike)):
         applies = ("graph", "counts_once", "columns", "format", "ids", "separator", "header", "threads")
     elif isinstance(A, tuple):
-        applies = ("counts_once", "labels")
+        applies = ("graph", "counts_once", "labels")
     else:
-        applies = ("counts_once",) if hasattr(A, "is_directed") else ()
+        applies = ("graph", "counts_once") if hasattr(A, "is_directed") else ()
     for name, value in options.items():
         if name not in applies and value is not None and value is not False:
             raise UsageError(f"{name} does not apply where A is {_describe(A)}")

@@ -219,7 +219,9 @@ def pagerank(A, damping=0.85, personalize=None, tol=None, backend=None, device=N
 
 def _graph(A, threads, reading):
     if isinstance(A, (str, os.PathLike)):
-        reading = {"graph": True, "threads": threads, **reading}
+        reading = {"threads": threads, **reading}
+    if isinstance(A, (str, os.PathLike, tuple)) or hasattr(A, "is_directed"):
+        reading = {"graph": True, **reading}
     return as_matrix(A, **reading)
 
 

@@ -20,6 +20,7 @@ static wr_status wrap(wr_csr *csr, wr_ids *ids, wr_matrix **A) {
     wr_ids_free(ids);
     return status;
   }
+  csr->from_zero = 1;
   **A = (wr_matrix){.csr = csr, .ids = *ids, .holders = 1};
   return WR_OK;
 }
@@ -181,7 +182,7 @@ static wr_status new_coo(const char *function, int64_t rows, int64_t columns, in
   wr_csr *csr = NULL;
   wr_ids ids = {.count = rows, .first = 1};
   wr_triplet_chunk chunk = {.count = entries, .capacity = entries};
-  wr_triplets triplets = {.nrows = rows, .ncols = columns};
+  wr_triplets triplets = {.nrows = rows, .ncols = columns, .from_zero = 1};
   if (A == NULL) return wr_refuse(function, "A is NULL");
   *A = NULL;
   TRY(check_sizes(function, rows, columns, entries));

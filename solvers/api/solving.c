@@ -115,7 +115,7 @@ static wr_status describe_precond(const wr_system *system, const wr_precond_info
   wr_line_add(&line, "%s", info->line);
   if (shifted > 0)
     wr_line_add(&line, "; %" PRId64 " small %s, the first in row %" PRId64, shifted,
-                wr_plural(shifted, "pivot was shifted", "pivots were shifted"), 1 - first);
+                wr_plural(shifted, "pivot was shifted", "pivots were shifted"), wr_csr_first(system->A) - first);
   snprintf(precond->line, sizeof precond->line, "%.*s", (int)sizeof precond->line - 1, line.text);
   precond->bytes = info->extra_bytes, precond->apply_bytes = info->apply_bytes;
   return WR_OK;

@@ -74,7 +74,8 @@ wr_status wr_read_as(const char *name, const wr_read_choice *choice, wr_matrix *
 
 /* *A := a copy of a matrix in compressed sparse rows: row i has the entries row_ptr[i] to row_ptr[i + 1] - 1, with columns that
  * ascend and values. val NULL: all values are 1. WR_EINPUT names the first row that is not so; wr_matrix_new_coo sorts and
- * adds up. Sizes are from 1 to 2^31 - 1. */
+ * adds up. Sizes are from 1 to 2^31 - 1. Messages of all calls count rows, columns and elements from 0; those about a file that
+ * cannot be read count as the file does. */
 wr_status wr_matrix_new_csr(int64_t rows, int64_t columns, const int32_t *row_ptr, const int32_t *col,
                             const double *val, wr_matrix **A);
 wr_status wr_matrix_new_csr64(int64_t rows, int64_t columns, const int64_t *row_ptr, const int64_t *col,

@@ -27,7 +27,7 @@ static void explain(const wr_system *s, wr_direct_facts *facts) {
     size_t used = strlen(facts->why);
     facts->row = s->scaling.row_of ? s->scaling.row_of[facts->row] : facts->row;
     snprintf(facts->why + used, sizeof facts->why - used,
-             "; row %" PRId64 " is, but for rounding, a combination of others", facts->row + 1);
+             "; row %" PRId64 " is, but for rounding, a combination of others", facts->row + wr_csr_first(s->A));
   } else if (facts->outcome == WR_TIME_LIMIT) {
     snprintf(facts->why, sizeof facts->why, "the time limit has passed");
   } else if (facts->outcome == WR_INTERRUPTED) {

@@ -157,12 +157,12 @@ void wr_bicgstab_explain_stagnation(const wr_bicgstab *s, double norm, wr_result
   if (s->beyond >= 0) {
     result->outcome = WR_NON_FINITE;
     add_to_note(result, "element %lld of the solution is beyond f64: scale the right-hand side",
-                (long long)s->beyond + 1);
+                (long long)(s->beyond + wr_csr_first(s->system->A)));
   } else if (s->below >= 0) {
     add_to_note(result,
                 "element %lld of the solution is below the normal numbers of f64, 2.2e-308, and loses digits: "
                 "scale the right-hand side",
-                (long long)s->below + 1);
+                (long long)(s->below + wr_csr_first(s->system->A)));
   } else if (norm <= rounded) {
     add_to_note(result,
                 "%.3g ||b|| is what %s attains here, where rounding comes to up to %.3g: %sa larger tolerance "
@@ -186,7 +186,7 @@ void wr_bicgstab_explain_backward(const wr_bicgstab *s, int is_residual_met, wr_
   else
     add_to_note(result, "%sthe backward error stays at %.3g, that of row %lld",
                 is_residual_met ? "the residual meets the tolerance, but " : "", s->found.backward,
-                (long long)s->found.backward_row + 1);
+                (long long)(s->found.backward_row + wr_csr_first(s->system->A)));
 }
 
 /* 1 if some values are so small beside the largest one that products with them, or their squares, underflow. */

@@ -18,7 +18,7 @@ static wr_status diagonal(const wr_csr *A, const void *knobs, double *inverse) {
     inverse[i] = 1 / d;
     if (d == 0 || !isfinite(inverse[i]))
       return wr_fail(WR_EINPUT, "--precond jacobi: the diagonal element of row %lld is %g; use --precond none",
-                     (long long)wr_csr_row_number(A, i) + 1, d);
+                     (long long)(wr_csr_row_number(A, i) + wr_csr_first(A)), d);
   }
   return WR_OK;
 }

@@ -312,7 +312,7 @@ static wr_status prepare_problem(job *j) {
   const wr_monitor monitor = {.context = &progress, .deadline = j->comparison.deadline,
                               .preparing = s->quiet ? NULL : wr_progress_prepare};
   wr_watch watch;
-  if (j->program->nonnegative && s->duplicates == 1) how.duplicates = WR_DUPLICATES_ONCE;
+  if (j->program->nonnegative && s->duplicates != WR_REPEATED_SUM) how.duplicates = WR_DUPLICATES_ONCE;
   if (j->comm) {
     int transposed = j->program->nonnegative && s->edges == WR_EDGES_OUT; /* as PageRank multiplies */
     TRY(wr_part_source_load(j->operand, j->comm, &how, transposed, &j->ledger, &j->A, &j->facts));
@@ -320,6 +320,9 @@ static wr_status prepare_problem(job *j) {
     TRY(wr_source_load(j->operand, &how, &j->ledger, &j->A, &j->facts));
   }
   note_extent(j);
+  if (s->duplicates == WR_REPEATED_ONCE && j->facts.has_values)
+    TRY(wr_fail(WR_EUSAGE, "%s: --duplicates once is for edges without weights; the weights of repeated ones add up",
+                j->facts.source));
   wr_ledger_enter(&j->ledger, WR_PHASE_TRANSFORM);
   if (j->facts.nrows != j->facts.ncols)
     TRY(wr_fail(WR_EINPUT, "%s: %s needs a square matrix, not %lld x %lld", j->facts.source, j->program->problem,

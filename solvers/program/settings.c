@@ -40,17 +40,20 @@
   {.name = "no-resident", .type = WR_OPTION_FLAG, .offset = AT(no_resident),                                            \
    .help = "small systems, too, are iterated by a CUDA graph of the backend's kernels, not by one kernel"}
 
-#define STOP_OPTIONS(tolerance_help)                                                                                    \
+#define STOP_OPTIONS(tolerance_help, iterations_of_0)                                                                   \
   {.name = "tolerance", .letter = 't', .type = WR_OPTION_REAL, .offset = AT(tolerance), .min = 0, .max = 1,             \
    .below_max = 1, .value = WR_DEFAULT_TOLERANCE, .group = "When to stop", .help = tolerance_help},                     \
   {.name = "max-iterations", .letter = 'n', .type = WR_OPTION_INT, .offset = AT(iterations), .min = 0,                  \
-   .max = 1e15, .value = WR_DEFAULT_ITERATIONS, .help = "most iterations; 0: by method"},                               \
+   .max = 1e15, .value = WR_DEFAULT_ITERATIONS,                                                                         \
+   .help = "most iterations; 0, as without this option: " iterations_of_0},                                             \
   {.name = "check-every", .type = WR_OPTION_INT, .offset = AT(check_every), .min = 0, .max = 1e6,                       \
    .value = WR_DEFAULT_CHECK_EVERY,                                                                                     \
-   .help = "iterations between two checks of the residual; 0: 1, or 8 for short ones on a GPU"},                        \
+   .help = "iterations between two checks of the residual; 0, as without this option: 1, or 8 for short ones on a "     \
+           "GPU"},                                                                                                      \
   {.name = "time-limit", .type = WR_OPTION_REAL, .offset = AT(time_limit), .min = 0, .max = 1e9, .value = "0",          \
    .argument = "SECONDS",                                                                                               \
-   .help = "end the iterations so long after the program began and give the best iterate, exit code 2; 0: never"}
+   .help = "end the iterations so long after the program began and give the best iterate, exit code 2; 0, as without "  \
+           "this option: no limit"}
 
 #define FILE_OPTIONS(guess_help)                                                                                        \
   {.name = "guess", .letter = 'x', .type = WR_OPTION_TEXT, .offset = AT(guess), .argument = "FILE",                     \
@@ -133,11 +136,14 @@ const wr_option wr_pagerank_table[] = {
      .help = "sets of --seeds that are ranked at once: 1, 2, 4 or 8; 0: 8, on the CPU 4 in f64"},
     {.name = "edges", .type = WR_OPTION_CHOICE, .offset = AT(edges), .choices = "out|in", .value = "out",
      .help = "entry (i, j) is the edge i -> j (out) or j -> i (in)"},
-    {.name = "duplicates", .type = WR_OPTION_CHOICE, .offset = AT(duplicates), .choices = "sum|once", .value = "once",
-     .help = "an edge that a file without values repeats: how often is its weight (sum), or it counts once"},
+    {.name = "duplicates", .type = WR_OPTION_CHOICE, .offset = AT(duplicates), .choices = "auto|sum|once",
+     .value = "auto",
+     .help = "an edge that stands in the file several times; sum: its weights, without weights ones, add up; once: it "
+             "counts once, for files without weights; auto: once without weights, else sum"},
     {.name = "top", .type = WR_OPTION_INT, .offset = AT(top), .min = 0, .max = 1e9, .value = "10",
      .help = "print so many of the best nodes"},
-    STOP_OPTIONS("bound on the L1 error of the scores; 0: 1e-9 in f64, 1e-5 in f32"),
+    STOP_OPTIONS("bound on the L1 error of the scores; 0: 1e-9 in f64, 1e-5 in f32",
+                 "twice as many as the damping needs, at least " WR_TEXT_OF(WR_PAGERANK_LEAST_ITERATIONS)),
     {.name = "stop", .type = WR_OPTION_CHOICE, .offset = AT(stop), .choices = "bound|change|order",
      .value = "bound",
      .help = "compare the tolerance with the error bound, or with the L1 change of a step as other tools do; order: as "
@@ -178,7 +184,8 @@ const wr_option wr_bicgstab_table[] = {
     {.name = "fallback", .type = WR_OPTION_CHOICE, .offset = AT(fallback), .choices = "none|direct", .value = "none",
      .help = "after iterations that do not meet the tolerance; direct: LU factors by KLU, on the CPU in f64, then "
              "refinement (if built with KLU of SuiteSparse)"},
-    STOP_OPTIONS("stop at ||b - A x|| <= tolerance * ||b||; 0: 1e-8 in f64, 1e-5 in f32"),
+    STOP_OPTIONS("stop at ||b - A x|| <= tolerance * ||b||; 0: 1e-8 in f64, 1e-5 in f32",
+                 WR_TEXT_OF(WR_BICGSTAB_ITERATIONS)),
     {.name = "atol", .type = WR_OPTION_REAL, .offset = AT(atol), .min = 0, .max = DBL_MAX, .value = "0",
      .help = "or at ||b - A x|| <= atol"},
     {.name = "stop", .type = WR_OPTION_CHOICE, .offset = AT(stop), .choices = "residual|backward", .value = "residual",
@@ -393,7 +400,8 @@ static wr_status finish_check(const wr_settings *s) {
   } others[] = {{"backend", s->backends != NULL}, {"output", s->output != NULL}, {"guess", s->guess != NULL},
                 {"history", s->history != NULL},  {"report", s->report != NULL},
                 {"repeat", s->repeat > 1},     {"time-limit", s->time_limit > 0},
-                {"fallback", s->fallback != WR_FALLBACK_NONE}, {"jsonl", s->jsonl != NULL}};
+                {"fallback", s->fallback != WR_FALLBACK_NONE}, {"jsonl", s->jsonl != NULL},
+                {"format", s->format > 0}};
   for (size_t k = 0; k < sizeof others / sizeof *others; k++)
     if (others[k].given) return wr_fail(WR_EUSAGE, "--check solves nothing: leave out --%s", others[k].name);
   return s->device == WR_DEVICE_CUDA ? wr_fail(WR_EUSAGE, "--check computes on the CPU: leave out --device") : WR_OK;
@@ -494,8 +502,11 @@ static wr_status finish_format(wr_settings *s) {
     return wr_fail(WR_EUSAGE, "--format json is for the best nodes of pagerank; --json writes a report");
   if (is_json && s->output)
     return wr_fail(WR_EUSAGE, "--format json is for the --top best nodes, on standard output: leave out --output");
-  if (s->output == NULL && s->rhs_text == NULL && s->check == NULL) s->top_format = forms[s->format];
-  return WR_OK;
+  if (s->format == 0 || s->output || s->check) return WR_OK; /* finish_check refuses it */
+  if (s->rhs_text) return wr_fail(WR_EUSAGE, "--format is that of x: name its file with --output");
+  s->top_format = forms[s->format];
+  if (s->top_format != WR_TOP_TABLE) return WR_OK;
+  return wr_fail(WR_EUSAGE, "--format is tsv, csv or json without --output: name a file for all scores with --output");
 }
 
 wr_status wr_settings_finish(wr_settings *s) {

@@ -15,6 +15,7 @@ enum { WR_STOP_RESIDUAL, WR_STOP_BACKWARD };                            /* --sto
 enum { WR_FALLBACK_NONE, WR_FALLBACK_DIRECT };                          /* --fallback                   */
 enum { WR_PRECISION_MIXED = 2 };                                        /* --precision of pagerank, behind wr_type's */
 enum { WR_EDGES_OUT, WR_EDGES_IN };                                     /* --edges                       */
+enum { WR_REPEATED_AUTO, WR_REPEATED_SUM, WR_REPEATED_ONCE };           /* --duplicates                  */
 
 #define WR_TUNE_CACHE_HELP                                                                     \
   "where backends with the knob tune=quick or tune=full look for the fastest configuration before they time any, and " \
@@ -60,7 +61,7 @@ typedef struct wr_settings {
   char *personalize;
   char *seeds;
   int64_t vectors; /* sets of --seeds at once; 0: wr_rank_sets_columns */
-  int edges, duplicates; /* the choices' order is sum|once */
+  int edges, duplicates; /* WR_EDGES_..., WR_REPEATED_... */
   int64_t top;
   /* BiCGSTAB */
   int method;  /* 0: automatic; else of wr_method_at, plus 1 */

@@ -8,6 +8,7 @@
 #include "config/argument.h"
 #include "config/defaults.h"
 #include "config/memory.h"
+#include "solvers/pagerank_parts.h"
 #include "solvers/rank/gauss_seidel.h"
 #include "solvers/rank/linear.h"
 #include "spmv/device/vec_argument.h"
@@ -299,9 +300,17 @@ static int is_stuck(const parts *g) {
   return r->outcome == WR_STAGNATED && r->measure > fmax(g->options->tolerance, r->rounding) && left(g) > 0;
 }
 
+/* 1 if no method can meet the tolerance, as rounding alone exceeds it, and Chebyshev's takes long to notice that. */
+static int is_out_of_reach(const parts *g) {
+  const wr_pagerank_options *o = g->options;
+  return o->damping >= WR_RANK_NEAR_1 && !o->stop_on_change && o->order == 0 &&
+         wr_pagerank_rounding(&g->rank->iterated, o) > o->tolerance;
+}
+
 static wr_status choose(parts *g) {
   const wr_pagerank_options *o = g->options;
-  int few = WR_RANK_LOOK / 2, is_symmetric = g->rank->iterated.graph->symmetric && o->start == NULL;
+  int few = WR_RANK_LOOK / 2;
+  int is_symmetric = g->rank->iterated.graph->symmetric && o->start == NULL && !is_out_of_reach(g);
   int is_large = o->damping >= WR_RANK_LARGE_DAMPING;
   int may_watch = o->iterations > few && (is_large || (is_on_host(g) && o->order == 0));
   int watches = may_watch && !is_symmetric;

@@ -93,13 +93,13 @@ static wr_status is_saddle_point(const wr_csr *A, const profile *p, int *is) {
 static const char *plural(int64_t count) { return count == 1 ? "" : "s"; }
 
 /* Why auto matches rows: "3 diagonal elements are 0, the first in row 7". */
-static void say_diagonal(const profile *p, char *text, size_t size) {
+static void say_diagonal(const wr_csr *A, const profile *p, char *text, size_t size) {
   if (p->zero > 0)
     snprintf(text, size, "%lld diagonal element%s 0, the first in row %lld", (long long)p->zero,
-             p->zero == 1 ? " is" : "s are", (long long)p->first_zero + 1);
+             p->zero == 1 ? " is" : "s are", (long long)(p->first_zero + wr_csr_first(A)));
   else
     snprintf(text, size, "%lld diagonal element%s tiny beside the row, the first in row %lld", (long long)p->tiny,
-             p->tiny == 1 ? " is" : "s are", (long long)p->first_tiny + 1);
+             p->tiny == 1 ? " is" : "s are", (long long)(p->first_tiny + wr_csr_first(A)));
 }
 
 static wr_status allocate_exponents(const wr_csr *A, wr_scaling *s) {
@@ -235,13 +235,13 @@ static wr_status match(const wr_csr *A, const char *why, const wr_watch *watch, 
     snprintf(s->sentence, sizeof s->sentence,
              "equilibrated; A is singular: its structural rank is %lld less than its rows, and row %lld has no "
              "element other than 0",
-             (long long)m.deficiency, (long long)m.row + 1);
+             (long long)m.deficiency, (long long)(m.row + wr_csr_first(A)));
   } else {
     snprintf(s->sentence, sizeof s->sentence,
              "equilibrated; A is singular: its structural rank is %lld less than its rows, and row %lld and %lld "
              "other%s have elements in %lld column%s only",
-             (long long)m.deficiency, (long long)m.row + 1, (long long)m.rows_beside, plural(m.rows_beside),
-             (long long)m.rows_beside, plural(m.rows_beside));
+             (long long)m.deficiency, (long long)(m.row + wr_csr_first(A)), (long long)m.rows_beside,
+             plural(m.rows_beside), (long long)m.rows_beside, plural(m.rows_beside));
   }
 done:
   wr_matching_free(&m);
@@ -296,7 +296,7 @@ static wr_status choose(const wr_csr *A, const profile *p, const wr_watch *watch
   char why[120];
   int rows = 0, columns = 0, is_saddle;
   if (p->zero > 0 || p->tiny > 0) {
-    say_diagonal(p, why, sizeof why);
+    say_diagonal(A, p, why, sizeof why);
     PASS(is_saddle_point(A, p, &is_saddle));
     PASS(is_saddle ? scale_saddle_point(A, p, why, watch, s) : match(A, why, watch, s));
   } else if (p->largest * 0x1p-10 > p->smallest) { /* else rows and columns cannot differ by more */

@@ -44,7 +44,8 @@ enum { BLOCK = 1 << 14 }; /* rows of a task of one thread */
 static wr_status check_finite(const wr_csr *A, const double *v, const char *what) {
   int64_t bad = v ? wr_first_not_finite(v, A->nrows) : -1;
   if (bad < 0) return WR_OK;
-  return wr_fail(WR_EINPUT, "%s: element %lld is %g", what, (long long)wr_csr_row_number(A, bad) + 1, v[bad]);
+  return wr_fail(WR_EINPUT, "%s: element %lld is %g", what, (long long)(wr_csr_row_number(A, bad) + wr_csr_first(A)),
+                 v[bad]);
 }
 
 /* Scaling by a power of two changes no digit, and keeps squares of norms like 1e-170 or 1e200 within f64. Squares are added up
@@ -177,7 +178,7 @@ static wr_status check_scaled(const wr_system *s, const char *precond) {
       return wr_fail(WR_EINPUT,
                      "--precond %s: the value %g of row %lld divided by the diagonal element of its column %lld "
                      "is beyond f64; use --precond none",
-                     precond, value, (long long)i + 1, (long long)m->col[k] + 1);
+                     precond, value, (long long)(i + wr_csr_first(A)), (long long)(m->col[k] + wr_csr_first(A)));
     }
   }
   return WR_OK;
@@ -189,7 +190,7 @@ static wr_status copy_matrix(wr_system *s) {
   const wr_scaling *scaling = &s->scaling;
   wr_csr *m = NULL;
   PASS(wr_csr_create(A->nrows, A->ncols, A->nnz, 1, &m));
-  m->halo = wr_halo_hold(A->halo);
+  m->halo = wr_halo_hold(A->halo), m->from_zero = A->from_zero;
   s->matrix = m, s->owns_matrix = 1;
   for (int64_t j = 0; j < s->n; j++) {
     int64_t i = wr_system_row(s, j);

@@ -48,7 +48,7 @@ wr_status wr_csr_copy(const wr_csr *A, wr_csr **out) {
   WR_NEED_HOST(A);
   PASS(wr_csr_create(A->nrows, A->ncols, A->nnz, A->val != NULL, out));
   wr_csr *B = *out;
-  B->symmetric = A->symmetric;
+  B->symmetric = A->symmetric, B->from_zero = A->from_zero;
 #pragma omp parallel for schedule(static) if (A->nrows >= PARALLEL_FROM)
   for (int64_t i = 0; i <= A->nrows; i++) B->row_ptr[i] = A->row_ptr[i];
 #pragma omp parallel for schedule(static) if (A->nnz >= PARALLEL_FROM)
@@ -141,5 +141,5 @@ wr_status wr_csr_check_range(const wr_csr *A, int f32) {
   if (beyond == A->nnz) return WR_OK;
   while (A->row_ptr[i + 1] <= beyond) i++;
   return wr_fail(WR_ENUMERIC, "the value %g in row %lld, column %lld is beyond f32: use -p f64", A->val[beyond],
-                 (long long)i + 1, (long long)A->col[beyond] + 1);
+                 (long long)(i + wr_csr_first(A)), (long long)(A->col[beyond] + wr_csr_first(A)));
 }

@@ -30,11 +30,15 @@ typedef struct wr_csr {
   int32_t *col;                 /* [nnz], within a row strictly ascending                                         */
   double *val;                  /* [nnz], or NULL: a pattern, every entry 1. NULL is the only sign of a pattern.  */
   int symmetric;                /* 1: known to equal its transpose (a symmetric file), which saves transposing it */
+  int from_zero;                /* 1: messages count rows and columns from 0, as a caller of the library does; 0: from 1   */
   struct wr_csr_device *device; /* cached device views; NULL until the first is made. Freed by wr_csr_free.       */
   struct wr_halo *halo;         /* the matrix is a part of one, with its own columns and others behind them          */
                                 /* (spmv/parts/halo.h); NULL: it is whole. Freed by wr_csr_free                      */
   int holders;                  /* plans that hold it; 0 in a struct that a caller fills in                       */
 } wr_csr;
+
+/* The number of row 0 and column 0 in messages. */
+static inline int64_t wr_csr_first(const wr_csr *A) { return A && A->from_zero ? 0 : 1; }
 
 /* A matrix that was made on a device (a graph's flow) has no host arrays until wr_csr_host makes them: till then row_ptr and
  * col are NULL, and val, unless it is a pattern, is allocated but not filled. Code that reads host arrays of a matrix that it
@@ -57,6 +61,7 @@ typedef enum wr_duplicates {
 typedef struct wr_triplets {
   int64_t nrows, ncols;
   wr_symmetry symmetry; /* symmetric kinds hold the lower triangle; wr_csr_assemble adds the other */
+  int from_zero;        /* as of wr_csr */
   int64_t nchunks;
   wr_triplet_chunk *chunks; /* [nchunks] */
 } wr_triplets;

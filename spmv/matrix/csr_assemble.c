@@ -264,7 +264,7 @@ static wr_status merge(assembly *a, wr_duplicates duplicates) {
   wr_csr *A = a->A, *B;
   int values = A->val != NULL || duplicates == WR_DUPLICATES_SUM;
   PASS(wr_csr_create(A->nrows, A->ncols, a->distinct[a->ntasks], values, &B));
-  B->symmetric = A->symmetric;
+  B->symmetric = A->symmetric, B->from_zero = A->from_zero;
   begin_prefix(a, B);
   int64_t overflow = A->nrows; /* the first row with a sum that overflows */
 #pragma omp parallel for num_threads(a->threads) schedule(dynamic, 1) reduction(min : overflow)
@@ -280,7 +280,8 @@ static wr_status merge(assembly *a, wr_duplicates duplicates) {
   wr_csr_free(A);
   a->A = B;
   if (overflow == B->nrows) return WR_OK;
-  return wr_fail(WR_EINPUT, "row %lld: the sum of several entries at one place overflows", (long long)overflow + 1);
+  return wr_fail(WR_EINPUT, "row %lld: the sum of several entries at one place overflows",
+                 (long long)(overflow + wr_csr_first(B)));
 }
 
 static wr_status allocate(assembly *a, const wr_csr_feed *feed, int64_t count) {
@@ -308,7 +309,7 @@ wr_status wr_csr_assemble_for(const wr_csr_feed *feed, wr_triplets *triplets, wr
   TRY(allocate(&a, feed, count));
   TRY(count_all(&a, &nnz));
   TRY(wr_csr_create(triplets->nrows, triplets->ncols, nnz, values, &a.A));
-  a.A->symmetric = triplets->symmetry == WR_SYMMETRIC;
+  a.A->symmetric = triplets->symmetry == WR_SYMMETRIC, a.A->from_zero = triplets->from_zero;
   begin_prefix(&a, a.A);
   TRY(wr_alloc(&a.row, nnz, sizeof *a.row, "the rows of the entries"));
   scatter(&a);

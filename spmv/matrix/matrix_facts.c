@@ -210,5 +210,5 @@ wr_status wr_check_empty_rows(const wr_csr *A, const double *b, double tolerance
       WR_EINPUT,
       "row %lld has no entries but 0, and the right-hand side is %g there: no x solves the system; ||b - A x|| "
       "is at least %.3g ||b|| for every x, and %.3g ||b|| is asked for",
-      (long long)first + 1, b[first], least, tolerance);
+      (long long)(first + wr_csr_first(A)), b[first], least, tolerance);
 }

@@ -44,7 +44,7 @@ wr_status wr_csr_renumber(const wr_csr *A, const int32_t *place, wr_csr **out) {
   for (int64_t i = 0; i < A->nrows; i++) B->row_ptr[place[i] + 1] = A->row_ptr[i + 1] - A->row_ptr[i];
   for (int64_t i = 0; i < A->nrows; i++) B->row_ptr[i + 1] += B->row_ptr[i];
   TRY(copy_rows(A, place, B));
-  B->symmetric = A->symmetric;
+  B->symmetric = A->symmetric, B->from_zero = A->from_zero;
   *out = B, B = NULL;
 done:
   wr_csr_free(B);

@@ -112,7 +112,7 @@ static wr_status factorise(const wr_csr *B, double least, const wr_watch *watch,
     mark_row(lu, i, &lu->inverse[i], row);
     used += eliminate(lu, i, row) + 1;
     mark_row(lu, i, NULL, row);
-    if (!is_finite_row(lu, i)) TRY(wr_ilu_refuse_row(lu, i));
+    if (!is_finite_row(lu, i)) TRY(wr_ilu_refuse_row(B, lu, i));
     double pivot = lu->inverse[i];
     TRY(wr_ilu_set_pivot(B, least, i, &pivot, lu, shifts));
   }
@@ -150,12 +150,12 @@ done:
 }
 
 /* The device makes elements that overflow infinite or NaN; a pivot that is infinite has the inverse 0. */
-static wr_status factorise_on_device(double least, wr_env *env, wr_lu *lu, wr_ilu_shifts *shifts) {
+static wr_status factorise_on_device(const wr_csr *B, double least, wr_env *env, wr_lu *lu, wr_ilu_shifts *shifts) {
   int64_t first;
   PASS(wr_ilu0_cuda(lu, least, env, &shifts->count, &first));
   if (first >= 0) shifts->first_row = wr_lu_row(lu, first);
   for (int64_t i = 0; i < lu->n; i++)
-    if (!is_finite_row(lu, i) || !isfinite(lu->inverse[i]) || lu->inverse[i] == 0) PASS(wr_ilu_refuse_row(lu, i));
+    if (!is_finite_row(lu, i) || !isfinite(lu->inverse[i]) || lu->inverse[i] == 0) PASS(wr_ilu_refuse_row(B, lu, i));
   return WR_OK;
 }
 
@@ -176,7 +176,7 @@ wr_status wr_ilu0_at(const wr_csr *B, double least, wr_ilu_at at, wr_env *env, w
   *shifts = (wr_ilu_shifts){.first_row = -1};
   TRY(split(B, lu));
   if (at == WR_ILU_AT_AUTO && env->place == WR_CUDA) TRY(compare_places(lu, &on_device));
-  if (on_device) status = factorise_on_device(least, env, lu, shifts);
+  if (on_device) status = factorise_on_device(B, least, env, lu, shifts);
   if (on_device && status == WR_ENOMEM && at == WR_ILU_AT_AUTO) on_device = 0; /* lu is as split left it */
   if (!on_device) status = factorise(B, least, env->watch, lu, shifts);
 done:

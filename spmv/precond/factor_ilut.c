@@ -235,7 +235,7 @@ wr_status wr_ilut(const wr_csr *B, double drop, int64_t fill, double least, cons
     lend(lu, &lower, &upper); /* growing may have moved them */
     lu->l_ptr[i + 1] = lower.count, lu->u_ptr[i + 1] = upper.count;
     double pivot = take(&w, (int32_t)i);
-    if (!finite) TRY(wr_ilu_refuse_row(lu, i));
+    if (!finite) TRY(wr_ilu_refuse_row(B, lu, i));
     TRY(wr_ilu_set_pivot(B, least, i, &pivot, lu, shifts));
   }
 done:

@@ -59,7 +59,7 @@ wr_status wr_ilu_set_pivot(const wr_csr *B, double least, int64_t i, double *piv
 static inline int64_t wr_lu_row(const wr_lu *lu, int64_t i) { return lu->order ? lu->order[i] : i; }
 
 /* WR_ENUMERIC for an element of row i that is not finite. */
-wr_status wr_ilu_refuse_row(const wr_lu *lu, int64_t i);
+wr_status wr_ilu_refuse_row(const wr_csr *B, const wr_lu *lu, int64_t i);
 
 WR_C_END
 #endif

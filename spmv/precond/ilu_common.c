@@ -13,11 +13,11 @@ double wr_ilu_row_size(const wr_csr *B, int64_t i) {
   return size;
 }
 
-wr_status wr_ilu_refuse_row(const wr_lu *lu, int64_t i) {
+wr_status wr_ilu_refuse_row(const wr_csr *B, const wr_lu *lu, int64_t i) {
   return wr_fail(WR_ENUMERIC,
                  "the incomplete factors are beyond f64 in row %lld; --scale equilibrate or match keeps them smaller, "
                  "and --precond jacobi needs none",
-                 (long long)wr_lu_row(lu, i) + 1);
+                 (long long)(wr_lu_row(lu, i) + wr_csr_first(B)));
 }
 
 wr_status wr_ilu_set_pivot(const wr_csr *B, double least, int64_t i, double *pivot, wr_lu *lu, wr_ilu_shifts *shifts) {
@@ -28,7 +28,7 @@ wr_status wr_ilu_set_pivot(const wr_csr *B, double least, int64_t i, double *piv
     if (shifts->count++ == 0) shifts->first_row = wr_lu_row(lu, i);
   }
   lu->inverse[i] = 1 / *pivot;
-  return isfinite(lu->inverse[i]) && isfinite(*pivot) ? WR_OK : wr_ilu_refuse_row(lu, i);
+  return isfinite(lu->inverse[i]) && isfinite(*pivot) ? WR_OK : wr_ilu_refuse_row(B, lu, i);
 }
 
 /* Row i of B, of whose rows row_ptr is final: row order[i] of A, sorted. */

@@ -197,7 +197,7 @@ static void test_refused(void) {
   CHECK_OK(device.ops->upload(&device, &more, host));
   CHECK_OK(device.ops->wait(&device));
   CHECK_FAILS(WR_EINPUT, wr_solver_solve_device(solver, more.data, NULL, more.data, &r));
-  CHECK_MESSAGE("element 5 is nan");
+  CHECK_MESSAGE("element 4 is nan");
   CHECK(r.status == WR_EINPUT);
   CHECK_OK(wr_solver_solve_device(solver, there.data, NULL, more.data, &r));
   fetch(&there, host), fetch(&more, got);

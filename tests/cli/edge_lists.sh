@@ -70,6 +70,11 @@ check_duplicates() {
   ! cmp -s "$work/kept.tsv" "$result"
   expect 'a repeated edge weighs no more than another'
   run 0 pagerank --duplicates sum $edges/lanes.txt && says "$out" '1 repeated entry summed'
+  printf '1 2 0.5\n1 3 0.5\n1 2 0.5\n' >"$work/weighted.txt"
+  for choice in auto sum; do
+    run 0 pagerank --duplicates $choice "$work/weighted.txt" && says "$out" '1 repeated entry summed'
+  done
+  refuses 1 "$work/weighted.txt: --duplicates once is for edges without weights" pagerank --duplicates once "$work/weighted.txt"
 }
 
 check_system() {
@@ -198,6 +203,10 @@ assert sorted(b["id"] for b in best[1:]) == ["\t", "a \"b\", c", "d\\e"], best' 
   refuses 1 '--format json is for the --top best nodes' pagerank --format json -o "$result" $edges/lanes.txt
   refuses 1 '--format json is for the best nodes of pagerank' bicgstab --format json $edges/system.tsv
   refuses 1 'can go to standard output' pagerank --format json --json - $edges/lanes.txt
+  for form in mtx txt npy; do
+    refuses 1 '--format is tsv, csv or json without --output' pagerank --format $form $edges/lanes.txt
+  done
+  refuses 1 '--format is that of x: name its file with --output' bicgstab --format tsv $edges/system.tsv
 }
 
 check_sources

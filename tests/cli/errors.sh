@@ -117,7 +117,7 @@ check_files() { # program
 check_pagerank() {
   misuse '--damping: 1 is not in [0, 1)' pagerank --damping 1 "$graph"
   misuse "--edges: 'ot' is not one of out|in (did you mean 'out'?)" pagerank --edges ot "$graph"
-  misuse "--duplicates: 'both' is not one of sum|once" pagerank --duplicates both "$graph"
+  misuse "--duplicates: 'both' is not one of auto|sum|once" pagerank --duplicates both "$graph"
   misuse "--stop: 'never' is not one of bound|change" pagerank --stop never "$graph"
   misuse '--top: -1 is not in [0, 1e9]' pagerank --top -1 "$graph"
   misuse '--atol: unknown option' pagerank --atol 3 "$graph"

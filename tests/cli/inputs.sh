@@ -166,6 +166,7 @@ check_scores() {
   solve pagerank "$work/repeated.mtx" && star 0.85 0.5
   solve pagerank --duplicates once "$work/repeated.mtx" && star 0.85 0.5
   solve pagerank --duplicates sum "$work/repeated.mtx" && star 0.85 0.75
+  solve pagerank --duplicates auto "$work/repeated.mtx" && star 0.85 0.5
   solve pagerank "$work/threes.mtx" && star 0.85 0.75
   run 0 pagerank "$work/repeated.mtx" && says "$out" '2 repeated entries counted once'
   run 0 pagerank --duplicates sum "$work/repeated.mtx" && says "$out" '2 repeated entries summed'

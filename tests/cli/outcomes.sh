@@ -194,6 +194,12 @@ check_counts() {
   run 0 pagerank --check-every 10 "$graph"
   grep -qE 'converged in [0-9]+0 iterations' "$out"
   expect 'it did not converge after a multiple of ten iterations'
+  for program in pagerank bicgstab; do # 0 is the same as no option
+    run 0 "$program" -q -o "$work/usual.mtx" "$work/both.mtx"
+    for option in -n --check-every --time-limit; do
+      run 0 "$program" -q -o "$answer" $option 0 "$work/both.mtx" && same "$option 0" "$work/usual.mtx" "$answer"
+    done
+  done
   run 0 pagerank --stop change -t 1e-6 "$graph" && says "$out" 'last change' '(asked for 1e-6), L1 error <='
 }
 

@@ -142,7 +142,7 @@ check_defects() {
   refuses 3 "$work/few.txt:3: the file ends without a value for id 2" bicgstab --check "$work/few.txt" "$identity"
   refuses 3 "$work/few.mtx" bicgstab --check "$work/few.mtx" "$identity"
   run 0 bicgstab -q -b "$work/missing.mtx" "$identity" # a right-hand side may be sparse
-  for option in '-k cpu_csr' "-o $work/y.txt" "-x $work/ones.txt" "--report $work/r.html" "--history $work/h.csv" '--repeat 2' '--time-limit 9'; do
+  for option in '-k cpu_csr' "-o $work/y.txt" "-x $work/ones.txt" "--report $work/r.html" "--history $work/h.csv" '--repeat 2' '--time-limit 9' '--format tsv'; do
     # shellcheck disable=SC2086
     refuses 1 '--check solves nothing: leave out --' bicgstab $option --check "$work/ones.txt" "$identity"
   done
@@ -210,7 +210,7 @@ check_scores() {
   run 2 pagerank --check "$work/changed.tsv" "$edges" && says "$out" 'L1 error <= inf'
   changed_scores '{ print $1 "\t0" }'
   run 2 pagerank --check "$work/changed.tsv" "$edges" && says "$out" 'sum 0, off 1 by -1' 'do NOT meet'
-  for option in '-k cpu_csr' "-o $work/y.txt" "-x $work/scores.txt" "--report $work/r.html" "--history $work/h.csv" '--repeat 2' '--time-limit 9'; do
+  for option in '-k cpu_csr' "-o $work/y.txt" "-x $work/scores.txt" "--report $work/r.html" "--history $work/h.csv" '--repeat 2' '--time-limit 9' '--format tsv'; do
     # shellcheck disable=SC2086
     refuses 1 '--check solves nothing: leave out --' pagerank $option --check "$work/scores.tsv" "$edges"
   done

@@ -247,6 +247,7 @@ static void run_named(const char *name, conformance run, int cuda, findings *f) 
 
 int conformance_main(int argc, char **argv, const char *name, conformance run) {
   findings f = {0};
+  trial_name_crashes();
   int cuda = try_cuda() == WR_OK;
   CASE("GPU");
   if (!cuda && getenv("WR_NEED_GPU"))

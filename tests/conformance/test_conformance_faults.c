@@ -1,12 +1,17 @@
 /* Tests the checks themselves: a backend with every capability passes them all, and each fault planted in it is found. It is
  * also a minimal model of the contract: it adds into y, so y has to be cleared, which an apply with y_next does for the next
  * one. With fewer capabilities the core does the rest, and must pass as well. */
+#define _GNU_SOURCE /* fork */
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "config/memory.h"
 #include "tests/check.h"
+#include "tests/conformance/cases.h"
 #include "tests/conformance/conformance.h"
 #include "tests/conformance/covering.h"
 
@@ -57,6 +62,9 @@
   X(MANY_KEEPS_OLD_VALUES, "multiplies several vectors with the first values")        \
   X(MANY_OTHER_BITS, "gives different last bits for several vectors")                 \
   X(MANY_CHANGES_X, "uses X as room")                                                 \
+  X(TELLS_NO_VALUES, "leaves the values out of format_bytes")                         \
+  X(TELLS_NO_MEMORY, "leaves the format out of extra_bytes")                          \
+  X(TELLS_X_AND_Y, "leaves the format out of apply_bytes")                            \
   X(REFUSES_ALL, "refuses everything, with a reason")                                 \
   X(REFUSES_SILENTLY, "refuses without a reason")
 
@@ -68,6 +76,7 @@ typedef enum fault {
 } fault;
 
 static fault planted; /* the fault that the backend has at present */
+static int ending;      /* 0, or a signal that each apply raises */
 static double rough;   /* 0, or how much it rounds each term; it declares ROUGH_TOLD then */
 #define ROUGH_TOLD 0x1p-18
 
@@ -102,6 +111,9 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *knobs, wr_
   (void)knobs;
   *info = (wr_plan_info){.format_bytes = A->nnz * 12, .extra_bytes = A->nnz * 12, .deterministic = 1, .line = "rows"};
   info->apply_bytes = (double)(A->nnz * 12 + (A->nrows + A->ncols) * wr_type_bytes(env->type));
+  if (planted == TELLS_NO_VALUES) info->format_bytes = A->nnz * 4;
+  if (planted == TELLS_NO_MEMORY) info->extra_bytes = 0;
+  if (planted == TELLS_X_AND_Y) info->apply_bytes -= (double)(A->nnz * 12);
   info->term_unit = rough > 0 ? ROUGH_TOLD : 0;
   return WR_OK;
 }
@@ -232,6 +244,7 @@ static int is_clear(const model_state *s, const wr_apply_args *args) {
 static wr_status apply(void *state, wr_env *env, const wr_apply_args *args) {
   model_state *s = state;
   const wr_apply *request = &args->request;
+  if (ending) raise(ending);
   double sum[WR_MAX_REDUCTIONS] = {0}, alpha = planted == IGNORES_ALPHA ? 1 : request->alpha, beta = request->beta;
   if (beta == 0 && planted != READS_OLD_Y) {
     for (int64_t i = 0; i < s->nrows && !is_clear(s, args); i++) clear(request->y, i);
@@ -391,6 +404,31 @@ static void test_rough_terms(void) {
   rough = 0;
 }
 
+/* What ends the process names the case. A child process runs the backend, before this one has other threads. */
+static void test_crash(int number) {
+  char text[500] = "";
+  int ends[2], how;
+  case_list list;
+  CASE("a crash");
+  CHECK_OK(cases_small(&list));
+  CHECK(pipe(ends) == 0);
+  pid_t child = fork();
+  if (child == 0) {
+    dup2(ends[1], STDERR_FILENO);
+    trial_name_crashes();
+    ending = number;
+    run(&model, NO_FAULT);
+    _exit(0);
+  }
+  close(ends[1]);
+  ssize_t length = 0, got;
+  while ((got = read(ends[0], text + length, sizeof text - 1 - (size_t)length)) > 0) length += got;
+  close(ends[0]);
+  CHECK(child > 0 && waitpid(child, &how, 0) == child && WIFSIGNALED(how) && WTERMSIG(how) == number);
+  CHECKF(strstr(text, "[model, f32, ") && strstr(text, list.cases[0].name), "standard error has '%s'", text);
+  cases_free(&list);
+}
+
 /* Every pair of values of two parameters is in some row, and there are few rows: at least as many as the product of the two
  * largest numbers of values. */
 static void test_covering(void) {
@@ -416,6 +454,8 @@ static void test_covering(void) {
 }
 
 int main(void) {
+  test_crash(SIGABRT);
+  test_crash(SIGTERM);
   test_covering();
   test_faults();
   test_capabilities();

@@ -1,8 +1,13 @@
+#define _GNU_SOURCE /* sigaction, SA_ONSTACK */
 #include "tests/conformance/trial.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "config/memory.h"
 #include "tests/conformance/cases.h"
@@ -36,9 +41,16 @@ const epilogue_kind epilogue_kinds[EPILOGUES] = {
      .reduce = {{WR_L1DIFF_UNSCALED, Z_X}, {WR_SUM_UNSCALED, Z_OWN}}},
 };
 
+enum { PLACE = 200 }; /* room for the name of a trial */
+
+static void name_place(const trial *t, char place[PLACE]) {
+  snprintf(place, PLACE, "%s%s%s, %s, %s", t->backend->name, t->knobs ? ":" : "", t->knobs ? t->knobs : "",
+           t->env.type == WR_F32 ? "f32" : "f64", t->name);
+}
+
 void trial_expect(trial *t, int passed, const char *format, ...) {
   findings *f = t->findings;
-  char place[200], what[300];
+  char place[PLACE], what[300];
   va_list values;
   if (passed) {
     f->passed++;
@@ -47,10 +59,33 @@ void trial_expect(trial *t, int passed, const char *format, ...) {
   va_start(values, format);
   vsnprintf(what, sizeof what, format, values);
   va_end(values);
-  snprintf(place, sizeof place, "%s%s%s, %s, %s", t->backend->name, t->knobs ? ":" : "", t->knobs ? t->knobs : "",
-           t->env.type == WR_F32 ? "f32" : "f64", t->name);
+  name_place(t, place);
   if (f->failed++ == 0) snprintf(f->first, sizeof f->first, "[%s] %s", place, what);
   if (!f->quiet && f->failed <= SHOWN) fprintf(stderr, "[%s] %s\n", place, what);
+}
+
+/* ---- Crashes ---- */
+
+static const int ends[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTERM};
+enum { ENDS = sizeof ends / sizeof *ends };
+static struct sigaction before[ENDS]; /* the actions of a sanitizer, or the default ones */
+static char last_opened[PLACE];
+
+/* Then the action of before is taken: after a fault, because the instruction faults again. */
+static void on_end(int number) {
+  static const char text[] = "] was under test when the process ended\n";
+  ssize_t written = write(STDERR_FILENO, "[", 1);
+  written += write(STDERR_FILENO, last_opened, strlen(last_opened));
+  written += write(STDERR_FILENO, text, sizeof text - 1);
+  for (int k = 0; k < ENDS && written > 0; k++)
+    if (ends[k] == number) sigaction(number, &before[k], NULL);
+  if (number == SIGTERM) raise(number);
+}
+
+void trial_name_crashes(void) {
+  struct sigaction action = {.sa_flags = SA_ONSTACK};
+  action.sa_handler = on_end;
+  for (int k = 0; k < ENDS; k++) sigaction(ends[k], &action, &before[k]);
 }
 
 /* ---- Opening ---- */
@@ -103,14 +138,45 @@ static int prepare(trial *t) {
   return status == WR_OK;
 }
 
+static int by_value(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* Of a format of A: it holds each different value at least once, in f32 only where that is exact. */
+static int64_t least_bytes(const trial *t) {
+  enum { SAMPLE = 4096 };
+  double value[SAMPLE];
+  int64_t n = t->A->nnz < SAMPLE ? t->A->nnz : SAMPLE, different = n > 0, bytes = sizeof(float);
+  if (t->A->val == NULL || n == 0) return different;
+  for (int64_t k = 0; k < n; k++) {
+    value[k] = exact_entry(t->A, t->env.type, k);
+    if ((double)(float)value[k] != value[k]) bytes = sizeof(double);
+  }
+  qsort(value, (size_t)n, sizeof *value, by_value);
+  for (int64_t k = 1; k < n; k++) different += value[k] != value[k - 1];
+  return different * bytes;
+}
+
+static void check_bytes(trial *t, const wr_plan_info *info) {
+  int64_t least = least_bytes(t);
+  trial_expect(t, info->format_bytes >= least, "a format of %lld bytes, and its values alone have %lld",
+               (long long)info->format_bytes, (long long)least);
+  trial_expect(t, t->A->nnz == 0 || info->format_bytes <= info->extra_bytes + info->borrowed_bytes,
+               "a format of %lld bytes in %lld of the plan and %lld of the matrix", (long long)info->format_bytes,
+               (long long)info->extra_bytes, (long long)info->borrowed_bytes);
+}
+
 static void check_info(trial *t) {
   const wr_plan_info *info = wr_plan_get_info(t->plan);
   double vectors = (double)((t->A->nrows + t->A->ncols) * wr_type_bytes(t->env.type));
   trial_expect(t, info->format_bytes >= 0 && info->extra_bytes >= 0 && info->borrowed_bytes >= 0,
                "sizes of %lld, %lld and %lld bytes", (long long)info->format_bytes, (long long)info->extra_bytes,
                (long long)info->borrowed_bytes);
-  trial_expect(t, info->apply_bytes >= vectors, "an apply moves %g bytes, less than x and y have (%g)",
-               info->apply_bytes, vectors);
+  check_bytes(t, info);
+  trial_expect(t, info->apply_bytes >= vectors + (double)info->format_bytes,
+               "an apply moves %g bytes, less than x, y and the format have (%g and %lld)", info->apply_bytes, vectors,
+               (long long)info->format_bytes);
   trial_expect(t, info->sum_unit == 0 || info->sum_unit == 0x1p-53 || info->sum_unit == wr_type_unit(t->env.type),
                "rows are summed with a unit of %g", info->sum_unit);
   trial_expect(t, info->line[0] != '\0', "no line about what was chosen");
@@ -129,6 +195,7 @@ done:
 
 int trial_open(trial *t) {
   wr_status status = wr_env_open(&t->env);
+  name_place(t, last_opened);
   TRIAL_OK(t, status);
   if (status != WR_OK || !open_plan(t) || !prepare(t)) return 0;
   check_info(t);

@@ -50,6 +50,10 @@ typedef struct trial {
 int trial_open(trial *t);
 void trial_close(trial *t);
 
+/* From now on a signal that ends the process, of a crash or of a test that takes too long, first has the name of the trial that
+ * was opened last printed to standard error. */
+void trial_name_crashes(void);
+
 /* All vectors := pseudo-random numbers that depend on key. Every fifth element of scale is 0; in half of all trials the
  * others are reciprocals of whole numbers of one, two or four bytes, and there is a compact scale. */
 void trial_fill(trial *t, uint64_t key);

@@ -398,9 +398,12 @@ class Linear(Case):
             self.refuses(TypeError, "there is no option 'preconditioner'; did you mean 'precond'?", call, A, b, preconditioner=1)
             self.refuses(TypeError, "there is no option 'qqq'; help(windrow.Solver) has all", call, A, b, qqq=1)
         self.refuses(windrow.InputError, "square|4 x 3", windrow.solve, np.ones((4, 3)), b)
-        self.refuses(windrow.InputError, "nan", windrow.solve, A, [1, 2, np.nan, 4])
-        self.refuses(windrow.InputError, "nan", windrow.solve, A, b, [1, 2, np.nan, 4])
-        self.refuses(windrow.InputError, "row", windrow.solve, np.diag([1.0, 0, 1, 1]), b)
+        self.refuses(windrow.InputError, "element 2 is nan", windrow.solve, A, [1, 2, np.nan, 4])
+        self.refuses(windrow.InputError, "element 2 is nan", windrow.solve, A, b, [1, 2, np.nan, 4])
+        self.refuses(windrow.InputError, "row 1 has no entries", windrow.solve, np.diag([1.0, 0, 1, 1]), b)
+        self.refuses(windrow.InputError, "diagonal element of row 1 is 0", windrow.solve, np.array([[1.0, 1], [1, 0]]), b[:2],
+                     method="bicgstab", precond="jacobi", scale="none")
+        self.refuses(windrow.InputError, "row 1: the sum", windrow.Matrix, ([0, 1, 1], [0, 1, 1], [1, 1e308, 1e308]))
         if not windrow.built_with()["cuda"]:
             error = self.refuses(windrow.UnavailableError, "", windrow.solve, A, b, device="cuda")
             self.assertEqual(error.status, "WR_EUNAVAILABLE")
@@ -762,6 +765,17 @@ class Ranking(Case):
         self.assertEqual(found.top(0), [])
         self.assertEqual((list(found), len(found), "c" in found, "z" in found), (["a", "c", "d", "b"], 4, True, False))
 
+    def test_negative_weights_that_others_outweigh(self):
+        links, words = ([0, 0, 1, 1], [1, 1, 0, 0], [1, 1, 2, -1]), "entry 3 has the weight -1"
+        self.refuses(windrow.InputError, words, windrow.pagerank, links)
+        self.refuses(windrow.InputError, words, windrow.pagerank_sets, links, [[0]])
+        self.refuses(windrow.InputError, words, windrow.Matrix, links, graph=True)
+        self.assertEqual(windrow.Matrix(links).csr()[2].tolist(), [2, 1])
+        edges = [("x", "y", 1.0), ("x", "y", 1.0), ("y", "x", 2.0), ("y", "x", -1.0)]
+        self.refuses(windrow.InputError, words, windrow.pagerank, FakeGraph(edges, True))
+        self.refuses(windrow.InputError, words, windrow.pagerank, FakeIgraph(2, list(zip(*links[:2])), False, links[2]))
+        self.assertTrue(windrow.pagerank(FakeGraph(edges, True), counts_once=True).converged)
+
     def test_a_number_is_not_its_text(self):
         self.assertEqual(set(windrow.pagerank(([1, "1"], ["1", 2]))), {1, "1", 2})
         self.refuses(windrow.InputError, "nan is among the ids", windrow.pagerank, (["a", float("nan")], ["b", "a"]))
@@ -818,6 +832,10 @@ class Ranking(Case):
         self.assertGreater(often[2] - often[3], 0.1)
         self.assertEqual(windrow.read(path, graph=True).csr()[2].tolist(), [1, 1, 1, 1])
         self.assertEqual(windrow.read(path).csr()[2].tolist(), [2, 1, 1, 1])
+        with open(path, "w") as file:
+            file.write("1 2 0.5\n1 2 0.5\n1 3 1\n2 1 1\n3 1 1\n")
+        self.assertEqual(windrow.read(path, graph=True).csr()[2].tolist(), [1, 1, 1, 1])
+        self.refuses(windrow.UsageError, "counts_once is for entries without values", windrow.pagerank, path, counts_once=True)
 
     def test_graphs_of_networkx(self):
         edges = [("x", "y", 2.0), ("y", "z", 1.0), ("z", "x", None), ("x", "x", 3.0), ("z", "w", 0.5)]
@@ -863,9 +881,10 @@ class Ranking(Case):
         self.refuses(usage, "personalize has shape (2,)|(3,)", windrow.pagerank, A, personalize=[1, 2])
         self.refuses(usage, "personalize has 3", windrow.pagerank, A, personalize={3: 1})
         self.refuses(usage, "'nothing'", windrow.pagerank, A, method="nothing")
-        self.refuses(windrow.InputError, "", windrow.pagerank, A, personalize=[-1, 1, 1])
+        self.refuses(windrow.InputError, "element 0 is -1", windrow.pagerank, A, personalize=[-1, 1, 1])
         self.refuses(windrow.InputError, "", windrow.pagerank, A, personalize=[0, 0, 0])
-        self.refuses(windrow.InputError, "", windrow.pagerank, -A)
+        self.refuses(windrow.InputError, "element 2 is inf", windrow.pagerank, A, start=[1, 1, np.inf])
+        self.refuses(windrow.InputError, "entry (0, 0) has the weight -1", windrow.pagerank, -A)
         self.refuses(windrow.InputError, "square|2 x 3", windrow.pagerank, np.ones((2, 3)))
         self.refuses(usage, "k is -1", windrow.pagerank(A).top, -1)
 
@@ -1118,7 +1137,7 @@ class OnDevice(Case):
         self.refuses(windrow.UsageError, "x0 is in the host's memory, and b on a GPU", solver.solve, FakeArray(b), b)
         self.refuses(windrow.UsageError, "x0 has shape (19,)", solver.solve, FakeArray(b), FakeArray(b[1:]))
         self.refuses(windrow.UsageError, "x0 is on a GPU|.cpu()", solver.solve, b, FakeArray(b))
-        self.refuses(kind, words, windrow.pagerank, A, personalize=FakeArray(b), device="cpu")
+        self.refuses(kind, words, windrow.pagerank, A[:2], personalize=FakeArray(b), device="cpu")
 
         class Strange(FakeArray):
             def copy(self):

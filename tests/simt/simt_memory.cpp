@@ -123,11 +123,13 @@ static const void *code_of(const void *context) {
 #endif
 }
 
+static struct sigaction of_segv, of_bus; /* the actions of before */
+
 static void on_fault(int number, siginfo_t *info, void *context) {
   char thread[100], what[300], line[600] = "";
   bool inside = simt_block_where(thread, sizeof thread);
   if (!inside && !simt_memory_is_device(info->si_addr)) { /* none of the shim's business */
-    signal(number, SIG_DFL);
+    sigaction(number, number == SIGSEGV ? &of_segv : &of_bus, nullptr);
     return;
   }
   source_line(code_of(context), line, sizeof line);
@@ -161,8 +163,8 @@ static void watch(void) {
   time.sa_handler = on_time;
   time.sa_flags = SA_RESTART | SA_ONSTACK;
   itimerval second = {{1, 0}, {1, 0}};
-  if (sigaltstack(&room, nullptr) != 0 || sigaction(SIGSEGV, &fault, nullptr) != 0 ||
-      sigaction(SIGBUS, &fault, nullptr) != 0 || sigaction(SIGVTALRM, &time, nullptr) != 0 ||
+  if (sigaltstack(&room, nullptr) != 0 || sigaction(SIGSEGV, &fault, &of_segv) != 0 ||
+      sigaction(SIGBUS, &fault, &of_bus) != 0 || sigaction(SIGVTALRM, &time, nullptr) != 0 ||
       setitimer(ITIMER_VIRTUAL, &second, nullptr) != 0)
     simt_fail("no signal handlers for faults");
 }

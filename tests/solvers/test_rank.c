@@ -360,6 +360,21 @@ static void test_undirected_near_1(ground *g) {
   wr_csr_free(links);
 }
 
+/* Where rounding alone exceeds the tolerance Chebyshev's method is left out, which would take 10^8 steps to notice. */
+static void test_out_of_reach(ground *g) {
+  wr_csr *links = undirected();
+  method_run m = run_of(g, links, 1 - 1e-13, WR_RANK_AUTO);
+  ground_case(g, "an undirected graph and a tolerance out of reach");
+  m.r.options.tolerance = 1e-9, m.r.options.iterations = 1000000;
+  run_and_check_it(g, &m);
+  CHECKF(m.r.result.outcome == WR_STAGNATED, "%s after %lld", wr_outcome_title(m.r.result.outcome),
+         (long long)m.r.result.iterations);
+  CHECKF(strstr(m.r.result.changes, "chebyshev") == NULL, "'%s'", m.r.result.changes);
+  if (g->env.type == WR_F64) CHECKF(m.r.result.bound < 0.1, "bound %g", m.r.result.bound);
+  ranking_free(&m.r);
+  wr_csr_free(links);
+}
+
 static void test_deterministic(ground *g) {
   int64_t n = g->env.place == WR_HOST ? BIG : 300;
   wr_csr *links = n == BIG ? hub_graph() : slow_graph();
@@ -589,6 +604,7 @@ static void test_all(ground *g) {
   test_stopped(g);
   test_beyond_rounding(g);
   if (g->env.place == WR_HOST) test_undirected_near_1(g);
+  if (g->env.place == WR_HOST) test_out_of_reach(g);
   test_deterministic(g);
   test_given_start(g);
   test_linear(g);
