@@ -532,7 +532,6 @@ done:
 }
 
 static wr_status report(job *j) {
-  wr_status status = WR_OK;
   const wr_comparison *c = &j->comparison;
   FILE *out = has_standard_output(&j->settings) ? stderr : stdout;
   wr_writer text = wr_writer_of_text(out);
@@ -553,12 +552,11 @@ static wr_status report(job *j) {
       wr_report_run(&text, &j->facts, &j->runs[k], 1);
     }
   if (c->answer && j->program->present && j->settings.top_format == WR_TOP_TABLE)
-    TRY(j->program->present(&text, j->problem, &j->settings, &j->ids, c->answer, c->answer_n, &c->runs[c->answer_run]));
+    PASS(
+        j->program->present(&text, j->problem, &j->settings, &j->ids, c->answer, c->answer_n, &c->runs[c->answer_run]));
   if (j->settings.seeds && j->settings.sets_form == WR_TOP_TABLE && j->settings.top > 0 && j->runs[0].ran)
     j->program->print_sets(out, j->problem, &j->ids);
-  status = wr_process_flush(out);
-done:
-  return status;
+  return wr_process_flush(out);
 }
 
 /* Before anything is read: refuses a single backend that is not available, and begins to open a device that will be used. */
@@ -647,7 +645,6 @@ static wr_status note_place(job *j) {
 }
 
 static wr_status work(job *j) {
-  wr_status status;
   wr_comparison *c = &j->comparison;
   note_extent(j);
   j->by_default = j->settings.backends == NULL || wr_choice_is_auto(j->settings.backends);
@@ -655,24 +652,23 @@ static wr_status work(job *j) {
   c->opening = WR_DEVICE_OPEN_SECONDS;
   if (j->by_default && !j->settings.deterministic)
     c->opening = wr_opening_expected(j->settings.device_number, &j->opening);
-  status =
-      j->by_default ? choose_backend(j, begin_device) : wr_choices_parse(j->settings.backends, j->choices, &c->count);
-  TRY(wr_comm_agree(j->comm, status));
-  TRY(wr_comm_agree(j->comm, check_choices(j)));
-  TRY(prepare_problem(j));
+  PASS(wr_comm_agree(j->comm, j->by_default ? choose_backend(j, begin_device)
+                                            : wr_choices_parse(j->settings.backends, j->choices, &c->count)));
+  PASS(wr_comm_agree(j->comm, check_choices(j)));
+  PASS(prepare_problem(j));
   /* Now its sizes are known, and whether the device works. */
-  if (j->by_default && !c->may_move) TRY(wr_comm_agree(j->comm, choose_backend(j, open_device)));
+  if (j->by_default && !c->may_move) PASS(wr_comm_agree(j->comm, choose_backend(j, open_device)));
   c->problem = j->problem, c->facts = &j->facts;
   j->facts.keeps_history = j->settings.history != NULL;
   if (j->settings.history || j->settings.report || j->settings.iterations <= MOST_KEPT) c->histories = j->histories;
   wr_process_catch_signals(); /* the iterate of an interrupted solve is written */
-  TRY(wr_compare(c));
-  TRY(note_place(j));
+  PASS(wr_compare(c));
+  PASS(note_place(j));
   j->facts.interrupted = *c->interrupted != 0;
-  TRY(collect_parts(j));
-  TRY(collect_answer(j));
+  PASS(collect_parts(j));
+  PASS(collect_answer(j));
   if (c->answer && j->program->find_order && has_json(j) && is_first(j))
-    TRY(j->program->find_order(j->problem, &j->settings, c->answer, c->answer_n, &c->runs[c->answer_run]));
+    PASS(j->program->find_order(j->problem, &j->settings, c->answer, c->answer_n, &c->runs[c->answer_run]));
   wr_ledger_enter(&j->ledger, WR_PHASE_CALIBRATE);
   if (j->comm == NULL && advise(j) != WR_OK) /* without memory for it there is no advice; the answer is still written */
     for (int k = 0; k < c->count; k++) j->runs[k].advice = (wr_advice){.seen = ""};
@@ -680,9 +676,7 @@ static wr_status work(job *j) {
   wr_error first = {0};
   keep_first(&first, write_all(j));
   keep_first(&first, report(j)); /* an answer that could not be written is still shown */
-  status = wr_error_raise(&first);
-done:
-  return status;
+  return wr_error_raise(&first);
 }
 
 /* Prints errors of runs that no report shows. */
