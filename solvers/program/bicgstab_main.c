@@ -50,7 +50,7 @@ static void complete(wr_settings *s) {
     (void)wr_option_set(wr_bicgstab_table, s, "precond", s->precond_auto ? "auto" : "none", "--precond");
 }
 
-static wr_status in_parts(wr_settings *s) {
+static wr_status in_parts(const wr_settings *s) {
   if (s->fallback != WR_FALLBACK_NONE)
     return wr_fail(WR_EUNAVAILABLE, "--fallback direct is for one process, not for several");
   return WR_OK;
@@ -231,8 +231,7 @@ static wr_status start_solve(void *of, const wr_settings *s, wr_plan *plan, wr_e
   return wr_solving_open(solve, &options, &((problem *)of)->system, plan, env);
 }
 
-static wr_status precondition(void *solve, const wr_settings *s, const wr_monitor *monitor, wr_run_precond *precond) {
-  (void)s;
+static wr_status precondition(void *solve, const wr_monitor *monitor, wr_run_precond *precond) {
   return wr_solving_precondition(solve, monitor, precond);
 }
 

@@ -437,7 +437,7 @@ static wr_status solve_and_check(wr_comparison *c, int index, run_plans *plans, 
   if (c->program->precondition) {
     double begin = wr_clock();
     wr_ledger_enter(ledger, WR_PHASE_PREPARE);
-    TRY(wr_comm_agree(c->comm, c->program->precondition(solve, c->settings, &monitor, &run->precond)));
+    TRY(wr_comm_agree(c->comm, c->program->precondition(solve, &monitor, &run->precond)));
     run->precond.seconds = wr_clock() - begin;
   }
   TRY(env->ops->wait(env));

@@ -45,7 +45,7 @@ static void complete(wr_settings *s) {
   s->tolerance = options.iterate.tolerance, s->iterations = options.iterate.iterations;
 }
 
-static wr_status in_parts(wr_settings *s) {
+static wr_status in_parts(const wr_settings *s) {
   if (s->ranking == WR_RANK_GAUSS_SEIDEL)
     return wr_fail(WR_EUNAVAILABLE, "--method gauss-seidel is for one process: several have power, chebyshev and idr");
   return WR_OK;

@@ -19,8 +19,8 @@ typedef struct wr_program {
   /* How several processes begin and end that run together, each with a part of the rows (solvers/program/comm_mpi.h). */
   wr_status (*begin_parts)(char **argv, wr_comm **comm);
   int (*end_parts)(wr_comm *comm, int code, void (*say)(void *context), void *context);
-  /* WR_EUNAVAILABLE: what of the settings is for one process alone; may change settings. */
-  wr_status (*in_parts)(wr_settings *settings);
+  /* WR_EUNAVAILABLE: what of the settings is for one process alone. */
+  wr_status (*in_parts)(const wr_settings *settings);
   const char *problem, *values;    /* "a graph", "the scores": for messages                   */
   size_t problem_size, solve_size; /* of a problem, and of a solve of it: allocated zeroed    */
   /* Fills in settings with a default that depends on the method: tolerance, iterations. */
@@ -52,8 +52,7 @@ typedef struct wr_program {
   wr_status (*sweep_in)(void *solve, wr_plan *plan, wr_env *env);
   /* Makes the preconditioner, if one is asked for, and describes it; ends early, without one, where the monitor says so. NULL:
    * there is never one. */
-  wr_status (*precondition)(void *solve, const wr_settings *settings, const wr_monitor *monitor,
-                            wr_run_precond *precond);
+  wr_status (*precondition)(void *solve, const wr_monitor *monitor, wr_run_precond *precond);
   wr_status (*run)(void *solve, const wr_monitor *monitor, wr_result *result);
   wr_status (*multiply)(void *solve, int count); /* as in its iterations; destroys the answer */
   double (*verify_seconds)(int64_t nrows, int64_t nnz, int threads); /* estimate of full verification */
