@@ -48,6 +48,14 @@ void wr_json_begin(wr_json *json, const char *name, char bracket) {
   json->in_list = 0;
 }
 
+int wr_json_begin_if(wr_json *json, const char *name, char bracket, int is_there) {
+  if (is_there)
+    wr_json_begin(json, name, bracket);
+  else
+    wr_json_null(json, name);
+  return is_there;
+}
+
 void wr_json_end(wr_json *json, char bracket) {
   json->depth--;
   if (json->in_list && !json->one_line) fprintf(json->file, "\n%*s", 2 * json->depth, "");
