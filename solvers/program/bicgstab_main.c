@@ -92,14 +92,11 @@ static const char *name_of_sides(const wr_settings *s) { return s->rhs_count == 
 
 /* What is for one right-hand side. */
 static wr_status check_sides(const wr_settings *s, const problem *p) {
-  const struct {
-    const char *name;
-    int given;
-  } others[] = {{"check", s->check != NULL}, {"history", s->history != NULL}, {"repeat", s->repeat > 1}};
-  for (size_t k = 0; k < sizeof others / sizeof *others; k++)
-    if (others[k].given)
-      return wr_fail(WR_EUSAGE, "--%s is for one right-hand side: %s has %lld", others[k].name, name_of_sides(s),
-                     (long long)p->sides);
+  const char *other = wr_first_given((const wr_given[]){
+      {"check", s->check != NULL}, {"history", s->history != NULL}, {"repeat", s->repeat > 1}, {NULL, 0}});
+  if (other)
+    return wr_fail(WR_EUSAGE, "--%s is for one right-hand side: %s has %lld", other, name_of_sides(s),
+                   (long long)p->sides);
   if (p->guesses == 0 || p->guesses == 1 || p->guesses == p->sides) return WR_OK;
   return wr_fail(WR_EINPUT,
                  "%s has %lld first guesses, and %s %lld right-hand sides: it must be as many, or one for all",

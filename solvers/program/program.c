@@ -98,17 +98,14 @@ static int count_standard_inputs(const wr_settings *s) {
 /* What is for one process alone, whatever the program. */
 static wr_status check_parts(job *j) {
   wr_settings *s = &j->settings;
-  const struct {
-    const char *name;
-    int given;
-  } others[] = {{"save-binary", s->save_binary != NULL}, {"tune-cache", s->tune_cache != NULL}};
   if (j->comm == NULL && s->partition)
     return wr_fail(WR_EUSAGE, "--partition is for several processes: start them by mpirun -n N, or on GPUs with -g N");
   if (j->comm == NULL) return WR_OK;
   if (j->program->in_parts == NULL)
     return wr_fail(WR_EUNAVAILABLE, "%s does not run in several processes: start one", j->program->name);
-  for (size_t k = 0; k < sizeof others / sizeof *others; k++)
-    if (others[k].given) return wr_fail(WR_EUNAVAILABLE, "--%s is for one process, not for several", others[k].name);
+  const char *other = wr_first_given(
+      (const wr_given[]){{"save-binary", s->save_binary != NULL}, {"tune-cache", s->tune_cache != NULL}, {NULL, 0}});
+  if (other) return wr_fail(WR_EUNAVAILABLE, "--%s is for one process, not for several", other);
   if (count_standard_inputs(s) > 0)
     return wr_fail(WR_EUNAVAILABLE, "standard input (-) is read by one process, not by several: name a file");
   if (j->list) return wr_fail(WR_EUNAVAILABLE, "a list of matrices is for one process, not for several");
@@ -135,17 +132,13 @@ static wr_status check_inputs(const job *j) {
 /* What belongs to one matrix makes no sense with a list of them. */
 static wr_status check_list(const job *j) {
   const wr_settings *s = &j->settings;
-  const struct {
-    const char *name;
-    int given;
-  } others[] = {{"output", s->output != NULL}, {"history", s->history != NULL}, {"save-binary", s->save_binary != NULL},
-                {"report", s->report != NULL},
-                {"rhs-file", s->rhs != NULL},  {"guess", s->guess != NULL},     {"personalize", s->personalize != NULL},
-                {"check", s->check != NULL},   {"seeds", s->seeds != NULL}};
   if (s->json) return wr_fail(WR_EUSAGE, "--json has the report of one matrix: with a list of them use --jsonl");
-  for (size_t k = 0; k < sizeof others / sizeof *others; k++)
-    if (others[k].given)
-      return wr_fail(WR_EUSAGE, "--%s is for one matrix: leave it out with a list of them", others[k].name);
+  const wr_given others[] = {
+      {"output", s->output != NULL}, {"history", s->history != NULL}, {"save-binary", s->save_binary != NULL},
+      {"report", s->report != NULL}, {"rhs-file", s->rhs != NULL}, {"guess", s->guess != NULL},
+      {"personalize", s->personalize != NULL}, {"check", s->check != NULL}, {"seeds", s->seeds != NULL}, {NULL, 0}};
+  const char *other = wr_first_given(others);
+  if (other) return wr_fail(WR_EUSAGE, "--%s is for one matrix: leave it out with a list of them", other);
   return WR_OK;
 }
 

@@ -385,17 +385,20 @@ static wr_status finish_verify(wr_settings *s) {
   return wr_fail(WR_EUSAGE, "--verify: '%s' is none of full, sample:N, device, off, auto", s->verify_text);
 }
 
+const char *wr_first_given(const wr_given *options) {
+  while (options->name && !options->is_given) options++;
+  return options->name;
+}
+
 /* --check computes on the host alone, and writes nothing but a report. */
 static wr_status finish_check(const wr_settings *s) {
-  const struct {
-    const char *name;
-    int given;
-  } others[] = {{"backend", s->backends != NULL}, {"output", s->output != NULL}, {"guess", s->guess != NULL},
-                {"history", s->history != NULL},  {"report", s->report != NULL},
-                {"repeat", s->repeat > 1},     {"time-limit", s->time_limit > 0},
-                {"fallback", s->fallback != WR_FALLBACK_NONE}, {"jsonl", s->jsonl != NULL}};
-  for (size_t k = 0; k < sizeof others / sizeof *others; k++)
-    if (others[k].given) return wr_fail(WR_EUSAGE, "--check solves nothing: leave out --%s", others[k].name);
+  const wr_given others[] = {
+      {"backend", s->backends != NULL}, {"output", s->output != NULL}, {"guess", s->guess != NULL},
+      {"history", s->history != NULL}, {"report", s->report != NULL},
+      {"repeat", s->repeat > 1}, {"time-limit", s->time_limit > 0},
+      {"fallback", s->fallback != WR_FALLBACK_NONE}, {"jsonl", s->jsonl != NULL}, {NULL, 0}};
+  const char *other = wr_first_given(others);
+  if (other) return wr_fail(WR_EUSAGE, "--check solves nothing: leave out --%s", other);
   return s->device == WR_DEVICE_CUDA ? wr_fail(WR_EUSAGE, "--check computes on the CPU: leave out --device") : WR_OK;
 }
 
@@ -449,14 +452,12 @@ static wr_status finish_sets_form(wr_settings *s) {
 
 /* --seeds ranks by the power method from the sets themselves, and what is written are the best nodes of each. */
 static wr_status finish_seeds(const wr_settings *s) {
-  const struct {
-    const char *name;
-    int given;
-  } others[] = {{"personalize", s->personalize != NULL}, {"guess", s->guess != NULL}, {"check", s->check != NULL},
-                {"history", s->history != NULL},         {"repeat", s->repeat > 1},
-                {"stop order", s->stop == WR_STOP_ORDER}, {"precision mixed", s->precision == WR_PRECISION_MIXED}};
-  for (size_t k = 0; k < sizeof others / sizeof *others; k++)
-    if (others[k].given) return wr_fail(WR_EUSAGE, "--seeds ranks many sets: leave out --%s", others[k].name);
+  const wr_given others[] = {
+      {"personalize", s->personalize != NULL}, {"guess", s->guess != NULL}, {"check", s->check != NULL},
+      {"history", s->history != NULL}, {"repeat", s->repeat > 1}, {"stop order", s->stop == WR_STOP_ORDER},
+      {"precision mixed", s->precision == WR_PRECISION_MIXED}, {NULL, 0}};
+  const char *other = wr_first_given(others);
+  if (other) return wr_fail(WR_EUSAGE, "--seeds ranks many sets: leave out --%s", other);
   if (s->ranking != WR_RANK_AUTO && s->ranking != WR_RANK_POWER)
     return wr_fail(WR_EUSAGE, "--seeds ranks by the power method: leave out --method %s",
                    wr_rank_method_name((wr_rank_method)s->ranking));

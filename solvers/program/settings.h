@@ -130,6 +130,15 @@ const char *wr_settings_precision(const wr_settings *settings);
 /* Fills in the derived fields; WR_EUSAGE where a text makes no sense. */
 wr_status wr_settings_finish(wr_settings *settings);
 
+/* An option that makes no sense beside another one. A list of them ends with a NULL name. */
+typedef struct wr_given {
+  const char *name;
+  int is_given;
+} wr_given;
+
+/* The name of the first one that is given; NULL: none is. */
+const char *wr_first_given(const wr_given *options);
+
 /* ---- the words of --help, of which tools/manual.c makes the manual page ---- */
 
 /* A word and what it means. Lists of them end with a NULL word. */
