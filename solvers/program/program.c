@@ -101,8 +101,6 @@ static wr_status check_parts(job *j) {
   if (j->comm == NULL && s->partition)
     return wr_fail(WR_EUSAGE, "--partition is for several processes: start them by mpirun -n N, or on GPUs with -g N");
   if (j->comm == NULL) return WR_OK;
-  if (j->program->in_parts == NULL)
-    return wr_fail(WR_EUNAVAILABLE, "%s does not run in several processes: start one", j->program->name);
   const char *other = wr_first_given(
       (const wr_given[]){{"save-binary", s->save_binary != NULL}, {"tune-cache", s->tune_cache != NULL}, {NULL, 0}});
   if (other) return wr_fail(WR_EUNAVAILABLE, "--%s is for one process, not for several", other);
@@ -267,7 +265,6 @@ static wr_status begin_on_cpu(job *j) {
 
 /* Completes the problem, on the device if all backends run there. */
 static wr_status finish_problem(job *j) {
-  if (j->program->finish == NULL) return WR_OK;
   int reads_rows;
   if (j->automatic && j->settings.backends == NULL && j->program->sides && j->program->sides(j->problem) > 1) {
     j->automatic = 0;
@@ -480,8 +477,8 @@ static wr_status write_all(job *j) {
   return wr_error_raise(&first);
 }
 
-/* The number of outputs that go to standard output. If there is one, reports go to standard error. */
-static int has_standard_output(const wr_settings *s) {
+/* How many outputs go to standard output. If one does, reports go to standard error. */
+static int count_standard_outputs(const wr_settings *s) {
   return wr_path_is_standard_output(s->output) + wr_path_is_standard_output(s->json) +
          wr_path_is_standard_output(s->jsonl) + wr_path_is_standard_output(s->history) +
          wr_path_is_standard_output(s->report) + wr_path_is_standard_output(s->save_binary) +
@@ -492,7 +489,7 @@ static int has_standard_output(const wr_settings *s) {
 static wr_status check_paths(const job *j) {
   wr_status status;
   const wr_settings *s = &j->settings;
-  int direct = has_standard_output(s); /* otherwise the report goes there, unless --quiet */
+  int direct = count_standard_outputs(s); /* otherwise the report goes there, unless --quiet */
   const wr_path given[] = {
       {"--output", s->output, 1}, {"--json", s->json, 1}, {"--jsonl", s->jsonl, 1}, {"--history", s->history, 1},
       {"--report", s->report, 1},
@@ -526,7 +523,7 @@ done:
 
 static wr_status report(job *j) {
   const wr_comparison *c = &j->comparison;
-  FILE *out = has_standard_output(&j->settings) ? stderr : stdout;
+  FILE *out = count_standard_outputs(&j->settings) ? stderr : stdout;
   wr_writer text = wr_writer_of_text(out);
   if (j->settings.quiet) return WR_OK;
   if (j->reports++ > 0) fprintf(out, "\n");
@@ -590,7 +587,7 @@ static wr_status advise(job *j) {
 static wr_status report_check(const job *j) {
   wr_status status = WR_OK;
   const wr_settings *s = &j->settings;
-  FILE *out = has_standard_output(s) ? stderr : stdout;
+  FILE *out = count_standard_outputs(s) ? stderr : stdout;
   wr_writer writer = wr_writer_of_text(out);
   char *text = NULL;
   if (!is_first(j)) return WR_OK;
@@ -770,7 +767,7 @@ static int process_matrix(job *j, const char *name) {
 
 /* The last line of a list, since a failure among many reports is easily missed. */
 static wr_status report_list(const job *j, const wr_matrix_tally *tally) {
-  FILE *out = has_standard_output(&j->settings) ? stderr : stdout;
+  FILE *out = count_standard_outputs(&j->settings) ? stderr : stdout;
   if (j->settings.quiet || j->matrices.count < 2) return WR_OK;
   if (j->reports > 0) fprintf(out, "\n");
   wr_matrix_tally_print(out, &j->matrices, tally, "converged");

@@ -37,8 +37,8 @@ typedef struct wr_program {
    * matrix's rows. watch: of the time limit. May add to facts->remark. */
   wr_status (*open)(const wr_settings *settings, wr_csr *A, const wr_ids *ids, const wr_watch *watch,
                     wr_problem_facts *facts, void *problem);
-  /* Either both or NULL. The part of making the problem that a device can do if all backends run there: upload uploads its
-   * input, finish does it on the device, or with NULL on the host, and may add to facts->remark. */
+  /* The part of making the problem that a device can do if all backends run there: upload uploads its input, finish does it on
+   * the device, or with NULL on the host, and may add to facts->remark. */
   wr_status (*upload)(void *problem, wr_env *device);
   wr_status (*finish)(void *problem, wr_env *device, wr_problem_facts *facts);
   /* 1 if the device needs A itself, as loaded, so that rows may be uploaded while others are read. Only sizes of A, `symmetric`
@@ -62,7 +62,7 @@ typedef struct wr_program {
   wr_status (*verify)(void *solve, const double *x, wr_verified level, int64_t rows, wr_verdict *verdict);
   wr_status (*normalise)(void *solve, double *x);
   void (*stop)(void *solve); /* frees what it holds; also after start has failed */
-  /* Instead of solving: checks the x of settings->check. NULL: the program has no --check. */
+  /* Instead of solving: checks the x of settings->check. */
   wr_status (*check)(void *problem, const wr_settings *settings, const wr_ids *ids, wr_certificate *certificate);
   /* A solve goes on elsewhere: the problem, which is finished, begins with this x[rows], an answer so far. It is copied.
    * NULL: a solve stays where it begins. */
