@@ -14,6 +14,38 @@
 #include "solvers/program/apply_time.h"
 #include "solvers/rank/rank.h"
 
+/* ---- options of all programs; OFFSET: AT, or SPMV_COMMON, which give the place of a member of wr_settings ---- */
+
+#define TUNE_CACHE_HELP                                                                                                 \
+  "where backends with the knob tune=quick or tune=full look for the fastest configuration before they time any, and "  \
+  "to which they add it; ignored with --deterministic, which tunes nothing"
+
+#define EDGE_LIST_OPTIONS(OFFSET)                                                                                       \
+  {.name = "columns", .type = WR_OPTION_TEXT, .offset = OFFSET(columns_text), .argument = "SOURCE,TARGET[,WEIGHT]",     \
+   .help = "which columns of an edge list are read, by number from 1 or by name: source, target and weight (row, "      \
+           "column and value); default: by the names in its first line, else the first two, and the third as weight"},  \
+  {.name = "header", .type = WR_OPTION_CHOICE, .offset = OFFSET(header), .choices = "auto|yes|no", .value = "auto",     \
+   .help = "an edge list's first line has the names of columns; auto: if it names a source and a target, or stands "    \
+           "above numbers"},                                                                                            \
+  {.name = "separator", .type = WR_OPTION_CHOICE, .offset = OFFSET(separator),                                          \
+   .choices = "auto|tab|comma|semicolon|blank", .value = "auto",                                                        \
+   .help = "what stands between the columns of an edge list; auto: by its first line"},                                 \
+  {.name = "ids", .type = WR_OPTION_CHOICE, .offset = OFFSET(ids), .choices = "auto|numbers|names", .value = "auto",    \
+   .help = "what an edge list calls its nodes; auto: names unless both ids of the first edge are numbers"}
+
+/* The rows with which each table ends. */
+#define LAST_OPTIONS(OFFSET)                                                                                            \
+  {.name = "quiet", .letter = 'q', .type = WR_OPTION_FLAG, .offset = OFFSET(quiet), .help = "nothing but errors"},      \
+  {.name = "list-backends", .type = WR_OPTION_FLAG, .offset = OFFSET(list_backends), .command = 1,                      \
+   .help = "all backends, what they need, and why one is not available"},                                               \
+  {.name = "list-generators", .type = WR_OPTION_FLAG, .offset = OFFSET(list_generators), .command = 1,                  \
+   .help = "the matrices that gen:FAMILY:key=value,... makes, with their keys"},                                        \
+  {.name = "version", .type = WR_OPTION_FLAG, .offset = OFFSET(version), .command = 1, .help = "print the version"},    \
+  {.name = "help", .letter = 'h', .type = WR_OPTION_FLAG, .offset = OFFSET(help), .command = 1, .help = "print this"},  \
+  {0}
+
+/* ---- options of pagerank and bicgstab ---- */
+
 #define AT(field) offsetof(wr_settings, field)
 
 #define WR_FORMATS "auto|mtx|tsv|csv|txt|npy|json"
@@ -34,7 +66,7 @@
   {.name = "deterministic", .type = WR_OPTION_FLAG, .offset = AT(deterministic),                                        \
    .help = "the same bits from run to run and for any number of threads"},                                              \
   {.name = "tune-cache", .type = WR_OPTION_TEXT, .offset = AT(tune_cache), .argument = "FILE",                          \
-   .help = WR_TUNE_CACHE_HELP},                                                                                         \
+   .help = TUNE_CACHE_HELP},                                                                                            \
   {.name = "no-graph", .type = WR_OPTION_FLAG, .offset = AT(no_graph),                                                  \
    .help = "the host launches each iteration; a GPU does not repeat them by itself"},                                   \
   {.name = "no-resident", .type = WR_OPTION_FLAG, .offset = AT(no_resident),                                            \
@@ -64,7 +96,7 @@
            "error"},                                                                                                    \
   {.name = "input-format", .type = WR_OPTION_CHOICE, .offset = AT(input_format), .choices = "auto|mtx|edges",           \
    .value = "auto", .help = "of the matrix: Matrix Market or an edge list; auto: by the ending of its name"},           \
-  WR_EDGE_LIST_OPTIONS(AT),                                                                                             \
+  EDGE_LIST_OPTIONS(AT),                                                                                                \
   {.name = "json", .type = WR_OPTION_TEXT, .offset = AT(json), .argument = "FILE", .help = "write the report as JSON"}, \
   {.name = "jsonl", .type = WR_OPTION_TEXT, .offset = AT(jsonl), .argument = "FILE",                                    \
    .help = "append the report of each matrix as one line of JSON"},                                                     \
@@ -86,14 +118,7 @@
    .help = "number of solves; those after the first, with the matrix prepared, give the warm time"},                    \
   {.name = "verbose", .letter = 'v', .type = WR_OPTION_FLAG, .offset = AT(verbose),                                     \
    .help = "also the effective options, what the format chose, and the bytes that are moved"},                          \
-  {.name = "quiet", .letter = 'q', .type = WR_OPTION_FLAG, .offset = AT(quiet), .help = "nothing but errors"},          \
-  {.name = "list-backends", .type = WR_OPTION_FLAG, .offset = AT(list_backends), .command = 1,                          \
-   .help = "all backends, what they need, and why one is not available"},                                               \
-  {.name = "list-generators", .type = WR_OPTION_FLAG, .offset = AT(list_generators), .command = 1,                      \
-   .help = "the matrices that gen:FAMILY:key=value,... makes, with their keys"},                                        \
-  {.name = "version", .type = WR_OPTION_FLAG, .offset = AT(version), .command = 1, .help = "print the version"},        \
-  {.name = "help", .letter = 'h', .type = WR_OPTION_FLAG, .offset = AT(help), .command = 1, .help = "print this"},      \
-  {0}
+  LAST_OPTIONS(AT)
 
 #define PARTS_OPTIONS                                                                                                \
   {.name = "gpus", .letter = 'g', .type = WR_OPTION_INT, .offset = AT(gpus), .min = 0, .max = 4096, .value = "0",     \
@@ -221,7 +246,7 @@ const wr_option wr_spmv_options[] = {
     {.name = "deterministic", .type = WR_OPTION_FLAG, .offset = SPMV(common.deterministic),
      .help = "the same bits from run to run"},
     {.name = "tune-cache", .type = WR_OPTION_TEXT, .offset = SPMV(common.tune_cache), .argument = "FILE",
-     .help = WR_TUNE_CACHE_HELP},
+     .help = TUNE_CACHE_HELP},
     {.name = "batches", .type = WR_OPTION_INT, .offset = SPMV(batches), .min = 1, .max = 1e5, .value = "31",
      .group = "How to measure", .help = "hot batches of a millisecond or more, and cold multiplies, for each backend"},
     {.name = "seconds", .type = WR_OPTION_REAL, .offset = SPMV(seconds), .min = 0, .max = 1e6,
@@ -245,22 +270,12 @@ const wr_option wr_spmv_options[] = {
      .help = "write a line for each backend and matrix"},
     {.name = "input-format", .type = WR_OPTION_CHOICE, .offset = SPMV(common.input_format), .choices = "auto|mtx|edges",
      .value = "auto", .help = "of the matrices: Matrix Market or edge lists; auto: by the endings of their names"},
-    WR_EDGE_LIST_OPTIONS(SPMV_COMMON),
+    EDGE_LIST_OPTIONS(SPMV_COMMON),
     {.name = "config", .type = WR_OPTION_TEXT, .offset = SPMV(common.config), .argument = "FILE",
      .help = "read options from a file; the command line wins"},
     {.name = "verbose", .letter = 'v', .type = WR_OPTION_FLAG, .offset = SPMV(common.verbose), .group = "Reports",
      .help = "also the effective options, and what each format chose and why"},
-    {.name = "quiet", .letter = 'q', .type = WR_OPTION_FLAG, .offset = SPMV(common.quiet),
-     .help = "nothing but errors"},
-    {.name = "list-backends", .type = WR_OPTION_FLAG, .offset = SPMV(common.list_backends), .command = 1,
-     .help = "all backends, what they need, and why one is not available"},
-    {.name = "list-generators", .type = WR_OPTION_FLAG, .offset = SPMV(common.list_generators), .command = 1,
-     .help = "the matrices that gen:FAMILY:key=value,... makes, with their keys"},
-    {.name = "version", .type = WR_OPTION_FLAG, .offset = SPMV(common.version), .command = 1,
-     .help = "print the version"},
-    {.name = "help", .letter = 'h', .type = WR_OPTION_FLAG, .offset = SPMV(common.help), .command = 1,
-     .help = "print this"},
-    {0}};
+    LAST_OPTIONS(SPMV_COMMON)};
 
 #define SOLVER_EXITS                                                                                                    \
   {"0", "verified"}, {"1", "usage"}, {"2", "not converged"}, {"3", "bad input"}, {"4", "not available"},                \
