@@ -1,7 +1,6 @@
 /* pagerank: ranks the nodes of a graph. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "config/defaults.h"
 #include "config/memory.h"
@@ -10,6 +9,7 @@
 #include "io/number.h"
 #include "io/vector_file.h"
 #include "solvers/api/scoring.h"
+#include "solvers/api/source.h"
 #include "solvers/order.h"
 #include "solvers/program/comm_mpi.h"
 #include "solvers/program/need.h"
@@ -93,13 +93,12 @@ static wr_status upload(void *problem, wr_env *device) { return wr_graph_upload(
 static wr_status finish(void *problem, wr_env *device, wr_problem_facts *facts) {
   wr_graph *graph = problem;
   PASS(wr_scoring_finish(graph, device));
-  size_t used = 0;
-  while (facts->remark[used]) used++;
-  snprintf(facts->remark + used, sizeof facts->remark - used, "%s%lld dangling %s%s", used ? "; " : "",
-           (long long)graph->dangling, wr_plural(graph->dangling, "node", "nodes"),
-           graph->links->symmetric || (graph->comm && graph->symmetric) ? ", undirected" : "");
-  used = strlen(facts->remark);
-  if (graph->order) snprintf(facts->remark + used, sizeof facts->remark - used, ", leaves in the order of their hubs");
+  char text[128];
+  snprintf(text, sizeof text, "%lld dangling %s%s%s", (long long)graph->dangling,
+           wr_plural(graph->dangling, "node", "nodes"),
+           graph->links->symmetric || (graph->comm && graph->symmetric) ? ", undirected" : "",
+           graph->order ? ", leaves in the order of their hubs" : "");
+  wr_source_note(facts, text);
   return WR_OK;
 }
 
