@@ -372,8 +372,8 @@ static void write_names(FILE *file, int64_t columns) {
   fputs("\n", file);
 }
 
-wr_status wr_columns_write(const char *path, wr_vector_format format, const wr_ids *ids, int64_t n, int64_t columns,
-                           const double *values, const char *comment) {
+wr_status wr_vector_write(const char *path, wr_vector_format format, const wr_ids *ids, int64_t n, int64_t columns,
+                          const double *values, const char *comment) {
   wr_output_file out;
   if (columns < 1) return wr_fail(WR_EUSAGE, "%s: %lld vectors cannot be written", path, (long long)columns);
   PASS(check_values(path, n * columns, values));
@@ -389,9 +389,4 @@ wr_status wr_columns_write(const char *path, wr_vector_format format, const wr_i
     default: write_matrix_market(out.file, n, columns, values, comment);
   }
   return wr_output_commit(&out);
-}
-
-wr_status wr_vector_write(const char *path, wr_vector_format format, const wr_ids *ids, int64_t n, const double *values,
-                          const char *comment) {
-  return wr_columns_write(path, format, ids, n, 1, values, comment);
 }

@@ -339,8 +339,8 @@ static wr_status write_answer(job *j) {
            run->backend->name, j->facts.precision, wr_outcome_title(run->result.outcome),
            (long long)run->result.iterations, wr_plural(run->result.iterations, "iteration", "iterations"), direct,
            order);
-  return wr_columns_write(j->settings.output, j->settings.output_format, &j->ids, c->answer_n / c->answer_columns,
-                          c->answer_columns, c->answer, comment);
+  return wr_vector_write(j->settings.output, j->settings.output_format, &j->ids, c->answer_n / c->answer_columns,
+                         c->answer_columns, c->answer, comment);
 }
 
 static wr_status write_history(job *j) {
