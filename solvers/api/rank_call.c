@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "config/argument.h"
+#include "config/clock.h"
 #include "config/defaults.h"
 #include "config/elements.h"
 #include "config/memory.h"
 #include "solvers/api/scoring.h"
 #include "solvers/api/session.h"
 #include "solvers/rank/rank_sets.h"
-#include "solvers/report/ledger.h"
 #include "solvers/report/run.h"
 #include "solvers/top.h"
 

@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/clock.h"
 #include "config/defaults.h"
 #include "config/elements.h"
 #include "config/memory.h"
 #include "config/text.h"
 #include "solvers/direct.h"
-#include "solvers/report/ledger.h"
 #include "solvers/report/report_text.h"
 #include "spmv/matrix/matrix_facts.h"
 #include "spmv/parts/halo.h"

@@ -6,7 +6,6 @@
 
 #include "config/elements.h"
 #include "config/memory.h"
-#include "config/text.h"
 #include "io/vector_file.h"
 #include "solvers/api/solving.h"
 #include "solvers/program/comm_mpi.h"

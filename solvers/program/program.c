@@ -2,7 +2,6 @@
  * on the exit code. */
 #include "solvers/program/program.h"
 
-#include <math.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,6 @@
 #include <strings.h>
 
 #include "config/defaults.h"
-#include "config/memory.h"
 #include "io/number.h"
 #include "solvers/api/solving.h"
 #include "solvers/direct.h"

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "config/text.h"
-#include "io/vector_file.h"
+#include "io/number.h"
 
 static void write_character(FILE *file, const unsigned char *text, int bytes) {
   if (bytes == 0)
