@@ -149,7 +149,7 @@ static void write_rows(wr_json *json, const wr_row_statistics *rows) {
 
 /* What -k auto looks at; null where sectors were not counted, or there was no memory for it. */
 static void write_features(wr_json *json, const wr_spmv_table *t) {
-  wr_matrix_features f;
+  wr_matrix_features f = {0};
   int is_known = t->x_sectors >= 0 && wr_matrix_features_get(t->A, t->type, &f) == WR_OK;
   if (!wr_json_begin_if(json, "features", '{', is_known)) return;
   wr_json_integer(json, "most", f.most);
