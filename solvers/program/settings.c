@@ -435,32 +435,24 @@ static wr_status finish_precond(wr_settings *s) {
   return WR_OK;
 }
 
-static int has_ending(const char *path, const char *ending) {
-  size_t length = strlen(path), wanted = strlen(ending);
-  return length > wanted && strcasecmp(path + length - wanted, ending) == 0;
-}
+/* The form of lists of nodes that a choice of --format asks for; WR_TOP_TABLE: none. */
+static const wr_top_format forms[] = {[1 + WR_VECTOR_TSV] = WR_TOP_TSV, [1 + WR_VECTOR_CSV] = WR_TOP_CSV,
+                                      [1 + WR_VECTOR_FORMATS] = WR_TOP_JSON};
 
 /* By the ending of the output's name, or by --format; standard output gets tab-separated values. */
 static wr_status finish_sets_form(wr_settings *s) {
-  static const struct {
-    const char *ending;
-    int format;
-    wr_top_format form;
-  } forms[] = {{".tsv", 1 + WR_VECTOR_TSV, WR_TOP_TSV}, {".csv", 1 + WR_VECTOR_CSV, WR_TOP_CSV},
-               {".jsonl", 1 + WR_VECTOR_FORMATS, WR_TOP_JSON}};
-  int named = -1, asked = -1;
   s->sets_form = s->top_format;
   if (s->output == NULL) return WR_OK;
-  for (int k = 0; k < 3; k++) {
-    if (has_ending(s->output, forms[k].ending)) named = k;
-    if (s->format == forms[k].format) asked = k;
-  }
-  int is_known = named >= 0 || asked >= 0 || strcmp(s->output, "-") == 0;
-  int is_vector = has_ending(s->output, ".mtx") || has_ending(s->output, ".txt") || has_ending(s->output, ".npy");
-  if (!is_known || is_vector || (s->format > 0 && asked < 0) || (named >= 0 && asked >= 0 && named != asked))
+  const char *ending = strrchr(s->output, '.');
+  wr_vector_format vector = wr_vector_format_named(s->output);
+  wr_top_format asked = forms[s->format], named = vector < WR_VECTOR_FORMATS ? forms[1 + vector] : WR_TOP_TABLE;
+  if (ending && strcasecmp(ending, ".jsonl") == 0) named = WR_TOP_JSON;
+  int is_known = named || asked || strcmp(s->output, "-") == 0;
+  int is_vector = vector < WR_VECTOR_FORMATS && !named; /* Matrix Market, values alone, NumPy */
+  if (!is_known || is_vector || (s->format > 0 && !asked) || (named && asked && named != asked))
     return wr_fail(WR_EUSAGE, "%s: with --seeds results end in .tsv, .csv or .jsonl, and --format is tsv, csv or json",
                    s->output);
-  s->sets_form = forms[named >= 0 ? named : asked >= 0 ? asked : 0].form;
+  s->sets_form = named ? named : asked ? asked : WR_TOP_TSV;
   return WR_OK;
 }
 
@@ -502,8 +494,6 @@ static wr_status finish_mixed(const wr_settings *s) {
 
 /* Without --output, --format is that of the best nodes, which pagerank alone has. */
 static wr_status finish_format(wr_settings *s) {
-  static const wr_top_format forms[] = {[1 + WR_VECTOR_TSV] = WR_TOP_TSV, [1 + WR_VECTOR_CSV] = WR_TOP_CSV,
-                                        [1 + WR_VECTOR_FORMATS] = WR_TOP_JSON};
   int is_json = s->format == 1 + WR_VECTOR_FORMATS;
   if (is_json && s->rhs_text)
     return wr_fail(WR_EUSAGE, "--format json is for the best nodes of pagerank; --json writes a report");
