@@ -127,7 +127,7 @@ SIMT_SOURCES := spmv/registry.c $(OWN_CUDA) $(sort $(filter-out spmv/device/sort
 SIMT_TESTS := test_vec test_vec_fused test_sort test_resident test_resident_joined test_plain_loop test_solve_again \
   test_plain_methods test_methods test_device_thread test_compare test_arguments test_backward test_ilu_solve \
   test_auto_precond test_order test_candidates test_chebyshev test_rank test_mixed test_rank_sets test_windrow test_sides \
-  test_fused_many test_choose test_device_arrays test_head_start test_exchange
+  test_fused_many test_choose test_device_arrays test_head_start test_plan_swap
 SIMT_CONFORMANCE := test_conformance_small test_conformance_large
 SIMT_PROGRAMS := $(PROGRAMS:$(BUILD)/%=$(SIMT)/%)
 SIMT_MPI_PROGRAMS := $(if $(FOUND_MPI_LIBRARIES),$(SIMT)/bicgstab-mpi $(SIMT)/pagerank-mpi)

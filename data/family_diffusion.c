@@ -4,8 +4,6 @@
 
 #include <math.h>
 
-#include "spmv/matrix/csr.h"
-
 /* ---- aniso ---- */
 
 typedef struct aniso {

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "config/memory.h"
-#include "spmv/matrix/csr.h"
 
 /* ---- convect ---- */
 

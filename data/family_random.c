@@ -1,7 +1,6 @@
 /* Graphs with rows that are drawn independently of each other. */
 #include "data/family.h"
 
-#include "config/memory.h"
 #include "spmv/matrix/csr.h"
 
 /* ---- uniform ---- */

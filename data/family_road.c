@@ -6,8 +6,6 @@
  *           10 11 14 15 */
 #include "data/family.h"
 
-#include "spmv/matrix/csr.h"
-
 typedef struct road {
   int64_t seed, side;
   double keep;

@@ -235,18 +235,15 @@ static wr_status read_header(const wr_text *text, header *h) {
 
 /* The arrays are not touched here, so that the pages lie on the memory nodes of the threads that read into them. */
 static wr_status make_room(const header *h, wr_csr **out, int64_t **id) {
-  wr_csr *A;
-  wr_status status = wr_alloc_zeroed(&A, 1, sizeof *A, "a matrix");
-  *out = A;
-  if (status != WR_OK) return status;
+  PASS(wr_alloc_zeroed(out, 1, sizeof **out, "a matrix"));
+  wr_csr *A = *out;
   A->nrows = h->nrows, A->ncols = h->ncols, A->nnz = h->nnz;
   A->symmetric = (h->flags & SYMMETRIC) != 0;
-  TRY(wr_alloc(&A->row_ptr, h->nrows + 1, sizeof *A->row_ptr, "the row pointers"));
-  TRY(wr_alloc(&A->col, h->nnz, sizeof *A->col, "the column indices"));
-  if (h->flags & HAS_VALUES) TRY(wr_alloc(&A->val, h->nnz, sizeof *A->val, "the values"));
-  if (h->flags & LISTS_IDS) TRY(wr_alloc(id, h->nrows, sizeof **id, "the ids"));
-done:
-  return status;
+  PASS(wr_alloc(&A->row_ptr, h->nrows + 1, sizeof *A->row_ptr, "the row pointers"));
+  PASS(wr_alloc(&A->col, h->nnz, sizeof *A->col, "the column indices"));
+  if (h->flags & HAS_VALUES) PASS(wr_alloc(&A->val, h->nnz, sizeof *A->val, "the values"));
+  if (h->flags & LISTS_IDS) PASS(wr_alloc(id, h->nrows, sizeof **id, "the ids"));
+  return WR_OK;
 }
 
 /* The checksums of sections [first, last], and the zeros behind each. */

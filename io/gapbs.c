@@ -6,7 +6,6 @@
 
 #include "config/failure.h"
 #include "config/memory.h"
-#include "config/text.h"
 
 enum { HEAD = 17, CHUNK = 1 << 20 /* edges */ };
 

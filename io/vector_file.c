@@ -272,18 +272,30 @@ wr_status wr_vector_read(const char *path, const wr_vector_need *need, double **
 
 static const char *const endings[WR_VECTOR_FORMATS] = {".mtx", ".tsv", ".csv", ".txt", ".npy"};
 
-wr_status wr_vector_format_choose(const char *path, wr_vector_format asked, wr_vector_format *format) {
+/* From its dot on; NULL: there is none. */
+static const char *ending_of(const char *path) {
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *ending = strrchr(name, '.');
-  int has_ending = ending != NULL && ending > name, named = has_ending ? WR_VECTOR_MTX : WR_VECTOR_FORMATS;
+  return ending != NULL && ending > name ? ending : NULL;
+}
+
+wr_vector_format wr_vector_format_named(const char *path) {
+  const char *ending = ending_of(path);
+  int named = ending ? WR_VECTOR_MTX : WR_VECTOR_FORMATS;
   while (named < WR_VECTOR_FORMATS && strcasecmp(ending, endings[named]) != 0) named++;
-  *format = asked != WR_VECTOR_FORMATS ? asked : has_ending ? (wr_vector_format)named : WR_VECTOR_MTX;
+  return (wr_vector_format)named;
+}
+
+wr_status wr_vector_format_choose(const char *path, wr_vector_format asked, wr_vector_format *format) {
+  const char *ending = ending_of(path);
+  wr_vector_format named = wr_vector_format_named(path);
+  *format = asked != WR_VECTOR_FORMATS ? asked : ending ? named : WR_VECTOR_MTX;
   if (*format == WR_VECTOR_FORMATS)
     return wr_fail(WR_EUSAGE,
                    "%s: results end in .mtx, .tsv, .csv, .txt or .npy, not in '%s'; --format FORM writes one "
                    "under any other name",
                    path, ending);
   int any_text = named == WR_VECTOR_TXT && *format != WR_VECTOR_NPY;
-  if (named == WR_VECTOR_FORMATS || named == (int)*format || any_text) return WR_OK;
+  if (named == WR_VECTOR_FORMATS || named == *format || any_text) return WR_OK;
   return wr_fail(WR_EUSAGE, "%s: the name ends in '%s', and --format asks for %s; leave one of them out", path, ending,
                  endings[*format] + 1);
 }
@@ -372,8 +384,8 @@ static void write_names(FILE *file, int64_t columns) {
   fputs("\n", file);
 }
 
-wr_status wr_columns_write(const char *path, wr_vector_format format, const wr_ids *ids, int64_t n, int64_t columns,
-                           const double *values, const char *comment) {
+wr_status wr_vector_write(const char *path, wr_vector_format format, const wr_ids *ids, int64_t n, int64_t columns,
+                          const double *values, const char *comment) {
   wr_output_file out;
   if (columns < 1) return wr_fail(WR_EUSAGE, "%s: %lld vectors cannot be written", path, (long long)columns);
   PASS(check_values(path, n * columns, values));
@@ -389,9 +401,4 @@ wr_status wr_columns_write(const char *path, wr_vector_format format, const wr_i
     default: write_matrix_market(out.file, n, columns, values, comment);
   }
   return wr_output_commit(&out);
-}
-
-wr_status wr_vector_write(const char *path, wr_vector_format format, const wr_ids *ids, int64_t n, const double *values,
-                          const char *comment) {
-  return wr_columns_write(path, format, ids, n, 1, values, comment);
 }

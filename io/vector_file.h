@@ -41,22 +41,20 @@ typedef enum wr_vector_format {
   WR_VECTOR_FORMATS /* none of them            */
 } wr_vector_format;
 
-/* *format := what is asked for, or with WR_VECTOR_FORMATS what the ending of the name says, in any letter case: .mtx .tsv
- * .csv .txt .npy; Matrix Market without an ending, as of standard output ("-"). WR_EUSAGE: another ending, or one that denies
- * what is asked for (.txt may be any text). */
+/* What the ending of the name says, in any letter case: .mtx .tsv .csv .txt .npy; WR_VECTOR_FORMATS: it has none of these. */
+wr_vector_format wr_vector_format_named(const char *path);
+
+/* *format := what is asked for, or with WR_VECTOR_FORMATS what the ending of the name says; Matrix Market without an
+ * ending, as of standard output ("-"). WR_EUSAGE: another ending, or one that denies what is asked for (.txt may be any text). */
 wr_status wr_vector_format_choose(const char *path, wr_vector_format asked, wr_vector_format *format);
 
-/* Writes values[n], as text each in the shortest decimal that reads back to the same bits. ids (at least n; NULL: 1, 2, ...)
- * are what elements are called in lines of id and value; comment (may be NULL, may have several lines) goes behind the
- * banner of a Matrix Market file. "-" is standard output. A file appears under its name only when it is complete
- * (io/output_file.h); a device or pipe is written directly. WR_EOUTPUT; WR_ENUMERIC, and nothing is written, when a value
- * is not finite, as most forms cannot say it; WR_EUSAGE for n < 1. */
-wr_status wr_vector_write(const char *path, wr_vector_format format, const wr_ids *ids, int64_t n, const double *values,
-                          const char *comment);
-
-/* The same for several vectors, values[columns][n], as the columns of an array n x columns: in lines of text their elements lie
- * side by side, below the names value1, value2, ... of a table. */
-wr_status wr_columns_write(const char *path, wr_vector_format format, const wr_ids *ids, int64_t n, int64_t columns,
-                           const double *values, const char *comment);
+/* Writes vectors, values[columns][n], as the columns of an array n x columns, as text each number in the shortest decimal that
+ * reads back to the same bits. In lines of text the elements of several vectors lie side by side, below the names value1,
+ * value2, ... of a table. ids (at least n; NULL: 1, 2, ...) are what elements are called in lines of id and value; comment (may
+ * be NULL, may have several lines) goes behind the banner of a Matrix Market file. "-" is standard output. A file appears under
+ * its name only when it is complete (io/output_file.h); a device or pipe is written directly. WR_EOUTPUT; WR_ENUMERIC, and
+ * nothing is written, when a value is not finite, as most forms cannot say it; WR_EUSAGE for n or columns < 1. */
+wr_status wr_vector_write(const char *path, wr_vector_format format, const wr_ids *ids, int64_t n, int64_t columns,
+                          const double *values, const char *comment);
 
 #endif

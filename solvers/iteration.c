@@ -190,24 +190,23 @@ wr_status wr_iteration_every(wr_iteration *it, int64_t every) {
 
 /* Runs the loop on the device until the host is to check. */
 static wr_status go_by_device(wr_iteration *it, double *scalars) {
-  wr_status status;
   const wr_vecops *ops = it->env->ops;
   int ended = 0, stopping = 0;
   double before = scalars[it->at.rounds], began = wr_clock();
-  status = ops->loop_run(it->env, it->loop);
+  wr_status status = ops->loop_run(it->env, it->loop);
   if (status == WR_EDEVICE && it->resident) { /* other processes use the device and not all blocks fit: a graph instead */
     drop_loop(it);
     refuse_resident(it);
     it->resident = 0;
     return WR_OK;
   }
-  if (status != WR_OK) goto done;
+  PASS(status);
   while (!ended) {
-    TRY(ops->loop_poll(it->env, it->loop, it->bank, scalars, &ended));
+    PASS(ops->loop_poll(it->env, it->loop, it->bank, scalars, &ended));
     show(it, scalars);
     int is_due = wr_monitor_ends_here(it->monitor) || (wr_monitor_rests(it->monitor) && !it->resident);
     if (!ended && !stopping && is_due) { /* of several parts, one that stops stops all */
-      TRY(ops->loop_stop(it->env, it->loop));
+      PASS(ops->loop_stop(it->env, it->loop));
       stopping = 1;
     }
   }
@@ -220,9 +219,7 @@ static wr_status go_by_device(wr_iteration *it, double *scalars) {
   /* The plan records that buffers are as the end of a period leaves them; a resident loop has prepared none. */
   if (it->phase != first_phase(it) || it->resident) wr_plan_forget(it->plan);
   it->warm = !it->resident;
-  TRY(take_log(it, scalars));
-done:
-  return status;
+  return take_log(it, scalars);
 }
 
 /* 1 if another part still fits within the limit. */

@@ -59,7 +59,4 @@ wr_status wr_lockstep_run(wr_lockstep *l, const wr_monitor *monitor);
 
 void wr_lockstep_column_free(wr_env *env, wr_lockstep_column *column);
 
-/* Bytes that an iteration of so many columns moves. */
-double wr_lockstep_bytes(const wr_bicgstab *s, int columns);
-
 #endif

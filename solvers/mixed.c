@@ -1,6 +1,5 @@
 #include "solvers/mixed.h"
 
-#include <float.h>
 #include <math.h>
 
 #include "config/memory.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "config/argument.h"
-#include "config/elements.h"
 #include "config/memory.h"
 #include "spmv/parts/halo.h"
 

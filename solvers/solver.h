@@ -30,7 +30,7 @@ typedef struct wr_monitor {
                    /* ends with its best iterate. 0: none                                                              */
   const int *leaves; /* 1: as if the deadline had passed, for the solve to go on elsewhere; read likewise              */
   void (*rest)(void *context); /* called between two iterations, when the device computes nothing, as long as ... */
-  const int *rest_due;         /* ... this is 1, as progress may make it; it may exchange the plan (wr_plan_exchange) */
+  const int *rest_due;         /* ... this is 1, as progress may make it; it may swap the plan (wr_plan_swap)     */
   wr_history *history;
   struct wr_comm *comm; /* of the parts that run together: what ends one of them ends all (spmv/parts/comm.h); NULL: one part */
   void (*preparing)(void *context, const char *what, double share); /* wr_watch.progress, of preparations (config/watch.h) */

@@ -560,7 +560,7 @@ done:
   return status;
 }
 
-wr_status wr_plan_exchange(wr_plan *plan, wr_plan *other) {
+wr_status wr_plan_swap(wr_plan *plan, wr_plan *other) {
   WR_NEED(plan);
   WR_NEED(other);
   WR_REFUSE_IF(plan->A != other->A || plan->env != other->env, "the plans are of different matrices or envs");

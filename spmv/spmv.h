@@ -169,10 +169,10 @@ wr_status wr_plan_decode(wr_plan *plan, wr_csr **A);          /* WR_EUNAVAILABLE
  * is a pattern, or the reverse. After an error of wr_plan_prepare the plan is not prepared and holds its earlier matrix. */
 wr_status wr_plan_update_values(wr_plan *plan, wr_csr *A);
 
-/* Exchanges backend and format of two prepared plans of the same matrix and env while no multiply runs: applies of `plan` are
+/* Swaps backend and format of two prepared plans of the same matrix and env while no multiply runs: applies of `plan` are
  * then by what `other` was. Times of applies stay with each, the effect of an earlier y_next ends, and generations differ.
  * WR_EUNAVAILABLE: `other` rounds more (sum_unit, term_unit), which bounds that were made for `plan` leave no room for. */
-wr_status wr_plan_exchange(wr_plan *plan, wr_plan *other);
+wr_status wr_plan_swap(wr_plan *plan, wr_plan *other);
 
 /* A number, unique in the process, that prepare sets and that changes when arrays that applies pass to kernels may have been
  * replaced or freed (update_values, another prepare). Code that has recorded applies, in a CUDA graph for instance, must record

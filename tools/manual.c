@@ -10,7 +10,7 @@
 #include "config/version.h"
 #include "data/generate.h"
 #include "solvers/program/settings.h"
-#include "solvers/solver.h"
+#include "solvers/outcome.h"
 
 enum { ROOM = 512, PIECES = 32 };
 

@@ -6,9 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/clock.h"
 #include "config/memory.h"
-#include "config/text.h"
-#include "solvers/report/ledger.h"
 #include "spmv/device/team.h"
 #include "spmv/matrix/matrix_facts.h"
 #include "spmv/parts/halo.h"

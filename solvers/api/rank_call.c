@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "config/argument.h"
+#include "config/clock.h"
 #include "config/defaults.h"
 #include "config/elements.h"
 #include "config/memory.h"
 #include "solvers/api/scoring.h"
 #include "solvers/api/session.h"
 #include "solvers/rank/rank_sets.h"
-#include "solvers/report/ledger.h"
 #include "solvers/report/run.h"
 #include "solvers/top.h"
 
@@ -237,11 +237,10 @@ typedef struct set_scores {
 
 static wr_status keep_set(void *context, const wr_set_ranks *found) {
   set_scores *to = context;
-  int code = wr_outcome_exit_code(found->outcome), worst = wr_outcome_exit_code(to->worst);
   memcpy(to->best + found->set * to->top, found->node, (size_t)found->count * sizeof *to->best);
   memcpy(to->scores + found->set * to->top, found->score, (size_t)found->count * sizeof *to->scores);
   if (to->bounds) to->bounds[found->set] = found->bound;
-  if (code != worst && wr_worse_exit_code(code, worst) == code) to->worst = found->outcome;
+  to->worst = wr_worse_outcome(to->worst, found->outcome);
   to->bound = fmax(to->bound, found->bound), to->change = fmax(to->change, found->change);
   return WR_OK;
 }

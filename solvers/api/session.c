@@ -1,6 +1,5 @@
 #include "solvers/api/session.h"
 
-#include <limits.h>
 #include <math.h>
 #include <omp.h>
 #include <stdarg.h>
@@ -8,11 +7,10 @@
 #include <string.h>
 
 #include "config/argument.h"
+#include "config/clock.h"
 #include "config/defaults.h"
 #include "config/memory.h"
-#include "config/text.h"
 #include "solvers/direct.h"
-#include "solvers/report/ledger.h"
 #include "spmv/device/processors.h"
 
 /* ---- structs that may grow ---- */

@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "config/argument.h"
+#include "config/clock.h"
 #include "config/defaults.h"
 #include "config/elements.h"
 #include "config/memory.h"
 #include "solvers/api/session.h"
 #include "solvers/api/solving.h"
 #include "solvers/direct.h"
-#include "solvers/report/ledger.h"
 #include "solvers/report/report_text.h"
 #include "spmv/matrix/matrix_facts.h"
 

@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/clock.h"
 #include "config/defaults.h"
 #include "config/elements.h"
 #include "config/memory.h"
 #include "config/text.h"
 #include "solvers/direct.h"
-#include "solvers/report/ledger.h"
 #include "solvers/report/report_text.h"
 #include "spmv/matrix/matrix_facts.h"
 #include "spmv/parts/halo.h"
@@ -161,8 +161,9 @@ wr_status wr_solving_precondition(wr_solving *r, const wr_monitor *monitor, wr_r
   return describe_precond(r->system, wr_precond_get_info(r->precond), precond);
 }
 
-/* What the method has found out about the matrix stays true. */
-wr_status wr_solving_renew(wr_solving *r) {
+/* After wr_system_set_rhs: what follows is with the new right-hand side and guess, and with the same preconditioner. What the
+ * method has found out about the matrix stays true. */
+static wr_status renew(wr_solving *r) {
   if (r->method.symmetric_for != 0 && r->system->positive == 0) r->system->positive = r->method.symmetric ? 1 : -1;
   wr_bicgstab_close(&r->method);
   PASS(wr_bicgstab_open(&r->method, r->system, r->plan, r->env));
@@ -245,7 +246,7 @@ wr_status wr_solving_side(wr_solving *r, const wr_sides *sides, int64_t side, co
   }
   *moved += r->share;
   PASS(sides->set(sides->of, side));
-  PASS(wr_comm_agree(r->system->comm, wr_solving_renew(r)));
+  PASS(wr_comm_agree(r->system->comm, renew(r)));
   wr_lockstep_column *column = &r->together[side - r->first_side];
   if (column->d.id == 0) return WR_OK;
   r->method.begun = (wr_bicgstab_begun){column->d, column->iterations, column->multiplies};

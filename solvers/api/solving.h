@@ -75,9 +75,6 @@ void wr_solving_close(wr_solving *r); /* also after open has failed; a zeroed on
 /* Makes the preconditioner and describes it; ends early, without one, where the monitor says so. */
 wr_status wr_solving_precondition(wr_solving *r, const wr_monitor *monitor, wr_run_precond *precond);
 
-/* After wr_system_set_rhs: what follows is with the new right-hand side and guess, and with the same preconditioner. */
-wr_status wr_solving_renew(wr_solving *r);
-
 /* Gives the system right-hand side `side`: what follows is for it. They are asked for in their order. The next ones, up to
  * WR_MAX_COLUMNS, are iterated together where method, preconditioner and plan allow it (why_alone), and each is finished by the
  * run that follows, from where it is then. *moved: seconds to be added to those of this call, so that each has its share

@@ -30,7 +30,6 @@ void wr_klu_free(wr_klu_factors *factors) { (void)factors; }
 
 #include <inttypes.h>
 #include <math.h>
-#include <omp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>

@@ -336,29 +336,34 @@ static wr_status question(wr_bicgstab *s, progress *g, double norm, int *end) {
   return WR_OK;
 }
 
+/* Goes on by the method and the preconditioner that s has from here on, from x, the norm of its residual being known. last: the
+ * method before, by whose iterations there were so many multiplies; joint and cause: why, behind the name of the method. */
+static wr_status go_on_changed(wr_bicgstab *s, progress *g, double norm, const wr_method *last, int64_t multiplies,
+                               const char *joint, const char *cause) {
+  size_t used = strlen(g->changes);
+  if (used == 0) used = (size_t)snprintf(g->changes, sizeof g->changes, "%s", last->name);
+  if (used < sizeof g->changes)
+    snprintf(g->changes + used, sizeof g->changes - used, "; from iteration %.0f on %s%s%s", scalars_of(g)->steps,
+             s->method->name, joint, cause);
+  g->multiplies += multiplies;
+  s->loop->taken = 0;
+  g->poor_restarts = 0, g->fresh = 1;
+  PASS(set_up_loop(s, g));
+  return go_on_from(s, g, norm, 0);
+}
+
 /* Goes on with the next method from x, the norm of its residual being known; *changed := 0 and nothing is done if there is no
  * memory for its vectors. cause: why the last one did not go on. */
 static wr_status change_method(wr_bicgstab *s, progress *g, double norm, const char *cause, int *changed) {
-  wr_status status;
   const wr_method *last = s->method;
-  size_t used = strlen(g->changes);
   s->method = last->next;
-  status = wr_comm_agree(s->system->comm, wr_method_place(s));
+  wr_status status = wr_comm_agree(s->system->comm, wr_method_place(s));
   *changed = status != WR_ENOMEM;
   if (status == WR_ENOMEM) s->method = last, g->may_change = 0;
   if (status != WR_OK) return *changed ? status : WR_OK;
-  if (used == 0) used = (size_t)snprintf(g->changes, sizeof g->changes, "%s", last->name);
-  if (used < sizeof g->changes)
-    snprintf(g->changes + used, sizeof g->changes - used, "; from iteration %.0f on %s, as %s", scalars_of(g)->steps,
-             s->method->name, cause);
+  s->seed = 0;
   g->may_change = s->method->next != NULL;
-  g->multiplies += last->costs(s).multiplies * s->loop->taken;
-  s->loop->taken = 0, s->seed = 0;
-  g->poor_restarts = 0, g->fresh = 1;
-  TRY(set_up_loop(s, g));
-  TRY(go_on_from(s, g, norm, 0));
-done:
-  return status;
+  return go_on_changed(s, g, norm, last, last->costs(s).multiplies * s->loop->taken, ", as ", cause);
 }
 
 /* Rounds from now on that have about so many multiplies. */
@@ -387,34 +392,22 @@ static wr_status review(wr_bicgstab *s, progress *g, int fails, int *changed, wr
 /* Goes on with another M from x, the norm of its residual being known; *changed := 0 and nothing is done if there is no memory
  * for the vectors that it takes. */
 static wr_status change_precond(wr_bicgstab *s, progress *g, double norm, const wr_bicgstab_review *at, int *changed) {
-  wr_status status;
   const wr_method *last = s->method;
   wr_precond *before = s->precond;
   int could_change = g->may_change;
   int64_t multiplies = last->costs(s).multiplies * s->loop->taken;
-  size_t used = strlen(g->changes);
   s->precond = at->precond;
   choose_method(s, g);
   if (at->method && g->options->method == NULL) s->method = at->method, g->may_change = at->method->next != NULL;
-  status = wr_comm_agree(s->system->comm, wr_method_place(s));
+  wr_status status = wr_comm_agree(s->system->comm, wr_method_place(s));
   *changed = status != WR_ENOMEM;
   if (status == WR_ENOMEM) {
     s->method = last, s->precond = before, g->may_change = could_change;
     return WR_OK;
   }
-  TRY(status);
-  if (used == 0) used = (size_t)snprintf(g->changes, sizeof g->changes, "%s", last->name);
-  if (used < sizeof g->changes)
-    snprintf(g->changes + used, sizeof g->changes - used, "; from iteration %.0f on %s%s", scalars_of(g)->steps,
-             s->method->name, at->cause);
-  g->multiplies += multiplies;
-  s->loop->taken = 0;
+  PASS(status);
   if (at->next >= 0) g->review_round = scalars_of(g)->rounds + rounds_of(s, at->next);
-  g->poor_restarts = 0, g->fresh = 1;
-  TRY(set_up_loop(s, g));
-  TRY(go_on_from(s, g, norm, 0));
-done:
-  return status;
+  return go_on_changed(s, g, norm, last, multiplies, "", at->cause);
 }
 
 /* At the end of a solve that has not converged, x being the best iterate, and the norm of its residual known: asks for

@@ -251,18 +251,6 @@ static wr_status step_bicgstab(wr_lockstep *l) {
   return l->weight ? run_fused(l, weighted_r) : WR_OK;
 }
 
-double wr_lockstep_bytes(const wr_bicgstab *s, int columns) {
-  const wr_vec *inverse = wr_precond_inverse(s->precond);
-  int is_cg = s->method == &wr_method_cg, multiplies = is_cg ? 1 : 2;
-  double vector = (double)(s->system->n * wr_type_bytes(s->env->type)), shared = inverse ? 2 : 0;
-  double own = (is_cg ? 10 : inverse ? 21 : 18) + (s->weight.id != 0);
-  if (s->precond && !inverse) { /* copies of columns, and a pass more or M^-1 s besides s */
-    own += is_cg ? 4 : 7;
-    own += multiplies * wr_precond_get_info(s->precond)->apply_bytes / vector;
-  }
-  return multiplies * wr_plan_many_bytes(s->plan, columns) + (own * columns + shared) * vector;
-}
-
 /* ---- Starting ---- */
 
 /* The sums of a first residual: (r, r), and for conjugate gradients with M (r, M^-1 r); BiCGSTAB's shadow is r. Then all

@@ -62,7 +62,8 @@ wr_status wr_method_precondition(wr_bicgstab *s, const wr_vec *from, int to, con
   return s->precond ? wr_precond_apply(s->precond, &(wr_precond_request){.r = from, .z = &s->own[to]}) : WR_OK;
 }
 
-wr_fused wr_method_collecting(wr_bicgstab *s, wr_vec *to) {
+/* to := x + d, the iterate, and its sum. */
+static wr_fused collecting(wr_bicgstab *s, wr_vec *to) {
   return (wr_fused){.in = {&s->x, &s->d},
                     .out = {to},
                     .c = {{{.factor = 1}, {.factor = 1}}},
@@ -70,14 +71,14 @@ wr_fused wr_method_collecting(wr_bicgstab *s, wr_vec *to) {
 }
 
 wr_status wr_method_settle_iterate(wr_bicgstab *s) {
-  wr_fused collect = wr_method_collecting(s, &s->x);
+  wr_fused collect = collecting(s, &s->x);
   PASS(s->env->ops->fused(s->env, &collect));
   return s->env->ops->fill(s->env, &s->d, 0);
 }
 
 /* The iterate is first computed in t, which is not in use between iterations. */
 wr_status wr_method_snapshot(wr_bicgstab *s) {
-  wr_fused collect = wr_method_collecting(s, &s->t);
+  wr_fused collect = collecting(s, &s->t);
   wr_fused keep = {.in = {&s->t}, .out = {&s->snapshot}, .c = {{{.factor = 1}}}, .when = WR_SOLVE_SCALAR(s, keep)};
   if (!s->loop->ends_period) return WR_OK;
   collect.when = WR_SOLVE_SCALAR(s, snap), collect.then = WR_THEN(solve_after_collect, &s->bank, NULL);

@@ -66,9 +66,6 @@ void wr_method_add_weighted(wr_bicgstab *s, wr_fused *f, const wr_vec *r, wr_sca
 /* *result := M^-1 from, in s->own[to]; without M `from` itself. */
 wr_status wr_method_precondition(wr_bicgstab *s, const wr_vec *from, int to, const wr_vec **result);
 
-/* to := x + d, the iterate, and its sum. */
-wr_fused wr_method_collecting(wr_bicgstab *s, wr_vec *to);
-
 /* x := x + d, the iterate, and d := 0: before a start and at the end. */
 wr_status wr_method_settle_iterate(wr_bicgstab *s);
 

@@ -60,7 +60,7 @@ static wr_status change_to(wr_backend_change *b, const wr_expected *e) {
                                  .to_prepare = slowness(b) * (e->prepare + e->first)};
   TRY(wr_plan_create(e->backend, NULL, b->A, b->env, &plan));
   TRY(wr_plan_prepare(plan));
-  TRY(wr_plan_exchange(b->plan, plan));
+  TRY(wr_plan_swap(b->plan, plan));
   b->changed->from = before;
   status = wr_plan_time_start(b->plan);
 done:

@@ -1,5 +1,5 @@
 /* -k auto in mid-run: a solve that takes more multiplies than were expected goes on with another backend where that saves time.
- * The solver keeps its plan, in which the backends are exchanged (wr_plan_exchange), so that no iteration is lost. */
+ * The solver keeps its plan, in which the backends are swapped (wr_plan_swap), so that no iteration is lost. */
 #ifndef WR_BACKEND_CHANGE_H
 #define WR_BACKEND_CHANGE_H
 
@@ -29,7 +29,7 @@ typedef struct wr_backend_change {
 void wr_backend_change_look(wr_backend_change *b, int64_t iterations, double left);
 
 /* wr_monitor.rest, with a wr_backend_change: prepares the backend that is expected to take the least time for what is left, and
- * exchanges it, if that saves WR_CHANGE_SHARE of that time and WR_CHANGE_SECONDS. One that cannot be prepared changes nothing.
+ * swaps it in, if that saves WR_CHANGE_SHARE of that time and WR_CHANGE_SECONDS. One that cannot be prepared changes nothing.
  * At most one attempt is made. */
 void wr_backend_change_rest(void *change);
 

@@ -6,7 +6,6 @@
 
 #include "config/elements.h"
 #include "config/memory.h"
-#include "config/text.h"
 #include "io/vector_file.h"
 #include "solvers/api/solving.h"
 #include "solvers/program/comm_mpi.h"
@@ -50,7 +49,7 @@ static void complete(wr_settings *s) {
     (void)wr_option_set(wr_bicgstab_table, s, "precond", s->precond_auto ? "auto" : "none", "--precond");
 }
 
-static wr_status in_parts(wr_settings *s) {
+static wr_status in_parts(const wr_settings *s) {
   if (s->fallback != WR_FALLBACK_NONE)
     return wr_fail(WR_EUNAVAILABLE, "--fallback direct is for one process, not for several");
   return WR_OK;
@@ -92,14 +91,11 @@ static const char *name_of_sides(const wr_settings *s) { return s->rhs_count == 
 
 /* What is for one right-hand side. */
 static wr_status check_sides(const wr_settings *s, const problem *p) {
-  const struct {
-    const char *name;
-    int given;
-  } others[] = {{"check", s->check != NULL}, {"history", s->history != NULL}, {"repeat", s->repeat > 1}};
-  for (size_t k = 0; k < sizeof others / sizeof *others; k++)
-    if (others[k].given)
-      return wr_fail(WR_EUSAGE, "--%s is for one right-hand side: %s has %lld", others[k].name, name_of_sides(s),
-                     (long long)p->sides);
+  const char *other = wr_first_given((const wr_given[]){
+      {"check", s->check != NULL}, {"history", s->history != NULL}, {"repeat", s->repeat > 1}, {NULL, 0}});
+  if (other)
+    return wr_fail(WR_EUSAGE, "--%s is for one right-hand side: %s has %lld", other, name_of_sides(s),
+                   (long long)p->sides);
   if (p->guesses == 0 || p->guesses == 1 || p->guesses == p->sides) return WR_OK;
   return wr_fail(WR_EINPUT,
                  "%s has %lld first guesses, and %s %lld right-hand sides: it must be as many, or one for all",
@@ -231,8 +227,7 @@ static wr_status start_solve(void *of, const wr_settings *s, wr_plan *plan, wr_e
   return wr_solving_open(solve, &options, &((problem *)of)->system, plan, env);
 }
 
-static wr_status precondition(void *solve, const wr_settings *s, const wr_monitor *monitor, wr_run_precond *precond) {
-  (void)s;
+static wr_status precondition(void *solve, const wr_monitor *monitor, wr_run_precond *precond) {
   return wr_solving_precondition(solve, monitor, precond);
 }
 

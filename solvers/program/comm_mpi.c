@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/clock.h"
 #include "config/defaults.h"
 #include "config/memory.h"
 #include "config/version.h"
 #include "solvers/program/metis_parts.h"
-#include "solvers/report/ledger.h"
 #include "solvers/report/run.h"
 
 enum { PIECE = 1 << 30, TAG = 34 }; /* bytes of a message at most: MPI's counts have 31 bits */

@@ -437,7 +437,7 @@ static wr_status solve_and_check(wr_comparison *c, int index, run_plans *plans, 
   if (c->program->precondition) {
     double begin = wr_clock();
     wr_ledger_enter(ledger, WR_PHASE_PREPARE);
-    TRY(wr_comm_agree(c->comm, c->program->precondition(solve, c->settings, &monitor, &run->precond)));
+    TRY(wr_comm_agree(c->comm, c->program->precondition(solve, &monitor, &run->precond)));
     run->precond.seconds = wr_clock() - begin;
   }
   TRY(env->ops->wait(env));
@@ -506,12 +506,9 @@ done:
 
 /* The plan in f32 of mixed precision. */
 static wr_status prepare_narrow(wr_comparison *c, const wr_choice *choice, const wr_env *env, run_plans *plans) {
-  wr_status status;
-  TRY(wr_env_with_type(env, WR_F32, &plans->narrow_env));
-  TRY(wr_choice_plan(choice, c->program->matrix(c->problem), &plans->narrow_env, &plans->narrow));
-  TRY(wr_plan_prepare(plans->narrow));
-done:
-  return status;
+  PASS(wr_env_with_type(env, WR_F32, &plans->narrow_env));
+  PASS(wr_choice_plan(choice, c->program->matrix(c->problem), &plans->narrow_env, &plans->narrow));
+  return wr_plan_prepare(plans->narrow);
 }
 
 /* Adds the memory of the plan in f32, which borrows the same indices; of a multiply the bytes are those of the plan that most

@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <time.h>
 
-#include "solvers/report/ledger.h"
+#include "config/clock.h"
 
 enum { PIECE = 1 << 19 }; /* rows and entries that are uploaded before the channel is read again: up to 10 MB */
 

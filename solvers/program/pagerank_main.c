@@ -1,7 +1,6 @@
 /* pagerank: ranks the nodes of a graph. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "config/defaults.h"
 #include "config/memory.h"
@@ -10,6 +9,7 @@
 #include "io/number.h"
 #include "io/vector_file.h"
 #include "solvers/api/scoring.h"
+#include "solvers/api/source.h"
 #include "solvers/order.h"
 #include "solvers/program/comm_mpi.h"
 #include "solvers/program/need.h"
@@ -45,7 +45,7 @@ static void complete(wr_settings *s) {
   s->tolerance = options.iterate.tolerance, s->iterations = options.iterate.iterations;
 }
 
-static wr_status in_parts(wr_settings *s) {
+static wr_status in_parts(const wr_settings *s) {
   if (s->ranking == WR_RANK_GAUSS_SEIDEL)
     return wr_fail(WR_EUNAVAILABLE, "--method gauss-seidel is for one process: several have power, chebyshev and idr");
   return WR_OK;
@@ -93,13 +93,12 @@ static wr_status upload(void *problem, wr_env *device) { return wr_graph_upload(
 static wr_status finish(void *problem, wr_env *device, wr_problem_facts *facts) {
   wr_graph *graph = problem;
   PASS(wr_scoring_finish(graph, device));
-  size_t used = 0;
-  while (facts->remark[used]) used++;
-  snprintf(facts->remark + used, sizeof facts->remark - used, "%s%lld dangling %s%s", used ? "; " : "",
-           (long long)graph->dangling, wr_plural(graph->dangling, "node", "nodes"),
-           graph->links->symmetric || (graph->comm && graph->symmetric) ? ", undirected" : "");
-  used = strlen(facts->remark);
-  if (graph->order) snprintf(facts->remark + used, sizeof facts->remark - used, ", leaves in the order of their hubs");
+  char text[128];
+  snprintf(text, sizeof text, "%lld dangling %s%s%s", (long long)graph->dangling,
+           wr_plural(graph->dangling, "node", "nodes"),
+           graph->links->symmetric || (graph->comm && graph->symmetric) ? ", undirected" : "",
+           graph->order ? ", leaves in the order of their hubs" : "");
+  wr_source_note(facts, text);
   return WR_OK;
 }
 

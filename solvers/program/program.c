@@ -2,7 +2,6 @@
  * on the exit code. */
 #include "solvers/program/program.h"
 
-#include <math.h>
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,17 +97,12 @@ static int count_standard_inputs(const wr_settings *s) {
 /* What is for one process alone, whatever the program. */
 static wr_status check_parts(job *j) {
   wr_settings *s = &j->settings;
-  const struct {
-    const char *name;
-    int given;
-  } others[] = {{"save-binary", s->save_binary != NULL}, {"tune-cache", s->tune_cache != NULL}};
   if (j->comm == NULL && s->partition)
     return wr_fail(WR_EUSAGE, "--partition is for several processes: start them by mpirun -n N, or on GPUs with -g N");
   if (j->comm == NULL) return WR_OK;
-  if (j->program->in_parts == NULL)
-    return wr_fail(WR_EUNAVAILABLE, "%s does not run in several processes: start one", j->program->name);
-  for (size_t k = 0; k < sizeof others / sizeof *others; k++)
-    if (others[k].given) return wr_fail(WR_EUNAVAILABLE, "--%s is for one process, not for several", others[k].name);
+  const char *other = wr_first_given(
+      (const wr_given[]){{"save-binary", s->save_binary != NULL}, {"tune-cache", s->tune_cache != NULL}, {NULL, 0}});
+  if (other) return wr_fail(WR_EUNAVAILABLE, "--%s is for one process, not for several", other);
   if (count_standard_inputs(s) > 0)
     return wr_fail(WR_EUNAVAILABLE, "standard input (-) is read by one process, not by several: name a file");
   if (j->list) return wr_fail(WR_EUNAVAILABLE, "a list of matrices is for one process, not for several");
@@ -135,17 +129,13 @@ static wr_status check_inputs(const job *j) {
 /* What belongs to one matrix makes no sense with a list of them. */
 static wr_status check_list(const job *j) {
   const wr_settings *s = &j->settings;
-  const struct {
-    const char *name;
-    int given;
-  } others[] = {{"output", s->output != NULL}, {"history", s->history != NULL}, {"save-binary", s->save_binary != NULL},
-                {"report", s->report != NULL},
-                {"rhs-file", s->rhs != NULL},  {"guess", s->guess != NULL},     {"personalize", s->personalize != NULL},
-                {"check", s->check != NULL},   {"seeds", s->seeds != NULL}};
   if (s->json) return wr_fail(WR_EUSAGE, "--json has the report of one matrix: with a list of them use --jsonl");
-  for (size_t k = 0; k < sizeof others / sizeof *others; k++)
-    if (others[k].given)
-      return wr_fail(WR_EUSAGE, "--%s is for one matrix: leave it out with a list of them", others[k].name);
+  const wr_given others[] = {
+      {"output", s->output != NULL}, {"history", s->history != NULL}, {"save-binary", s->save_binary != NULL},
+      {"report", s->report != NULL}, {"rhs-file", s->rhs != NULL}, {"guess", s->guess != NULL},
+      {"personalize", s->personalize != NULL}, {"check", s->check != NULL}, {"seeds", s->seeds != NULL}, {NULL, 0}};
+  const char *other = wr_first_given(others);
+  if (other) return wr_fail(WR_EUSAGE, "--%s is for one matrix: leave it out with a list of them", other);
   return WR_OK;
 }
 
@@ -274,7 +264,6 @@ static wr_status begin_on_cpu(job *j) {
 
 /* Completes the problem, on the device if all backends run there. */
 static wr_status finish_problem(job *j) {
-  if (j->program->finish == NULL) return WR_OK;
   int reads_rows;
   if (j->automatic && j->settings.backends == NULL && j->program->sides && j->program->sides(j->problem) > 1) {
     j->automatic = 0;
@@ -352,8 +341,8 @@ static wr_status write_answer(job *j) {
            run->backend->name, j->facts.precision, wr_outcome_title(run->result.outcome),
            (long long)run->result.iterations, wr_plural(run->result.iterations, "iteration", "iterations"), direct,
            order);
-  return wr_columns_write(j->settings.output, j->settings.output_format, &j->ids, c->answer_n / c->answer_columns,
-                          c->answer_columns, c->answer, comment);
+  return wr_vector_write(j->settings.output, j->settings.output_format, &j->ids, c->answer_n / c->answer_columns,
+                         c->answer_columns, c->answer, comment);
 }
 
 static wr_status write_history(job *j) {
@@ -490,8 +479,8 @@ static wr_status write_all(job *j) {
   return wr_error_raise(&first);
 }
 
-/* The number of outputs that go to standard output. If there is one, reports go to standard error. */
-static int has_standard_output(const wr_settings *s) {
+/* How many outputs go to standard output. If one does, reports go to standard error. */
+static int count_standard_outputs(const wr_settings *s) {
   return wr_path_is_standard_output(s->output) + wr_path_is_standard_output(s->json) +
          wr_path_is_standard_output(s->jsonl) + wr_path_is_standard_output(s->history) +
          wr_path_is_standard_output(s->report) + wr_path_is_standard_output(s->save_binary) +
@@ -502,7 +491,7 @@ static int has_standard_output(const wr_settings *s) {
 static wr_status check_paths(const job *j) {
   wr_status status;
   const wr_settings *s = &j->settings;
-  int direct = has_standard_output(s); /* otherwise the report goes there, unless --quiet */
+  int direct = count_standard_outputs(s); /* otherwise the report goes there, unless --quiet */
   const wr_path given[] = {
       {"--output", s->output, 1}, {"--json", s->json, 1}, {"--jsonl", s->jsonl, 1}, {"--history", s->history, 1},
       {"--report", s->report, 1},
@@ -535,9 +524,8 @@ done:
 }
 
 static wr_status report(job *j) {
-  wr_status status = WR_OK;
   const wr_comparison *c = &j->comparison;
-  FILE *out = has_standard_output(&j->settings) ? stderr : stdout;
+  FILE *out = count_standard_outputs(&j->settings) ? stderr : stdout;
   wr_writer text = wr_writer_of_text(out);
   if (j->settings.quiet) return WR_OK;
   if (j->reports++ > 0) fprintf(out, "\n");
@@ -556,12 +544,11 @@ static wr_status report(job *j) {
       wr_report_run(&text, &j->facts, &j->runs[k], 1);
     }
   if (c->answer && j->program->present && j->settings.top_format == WR_TOP_TABLE)
-    TRY(j->program->present(&text, j->problem, &j->settings, &j->ids, c->answer, c->answer_n, &c->runs[c->answer_run]));
+    PASS(
+        j->program->present(&text, j->problem, &j->settings, &j->ids, c->answer, c->answer_n, &c->runs[c->answer_run]));
   if (j->settings.seeds && j->settings.sets_form == WR_TOP_TABLE && j->settings.top > 0 && j->runs[0].ran)
     j->program->print_sets(out, j->problem, &j->ids);
-  status = wr_process_flush(out);
-done:
-  return status;
+  return wr_process_flush(out);
 }
 
 /* Before anything is read: refuses a single backend that is not available, and begins to open a device that will be used. */
@@ -602,7 +589,7 @@ static wr_status advise(job *j) {
 static wr_status report_check(const job *j) {
   wr_status status = WR_OK;
   const wr_settings *s = &j->settings;
-  FILE *out = has_standard_output(s) ? stderr : stdout;
+  FILE *out = count_standard_outputs(s) ? stderr : stdout;
   wr_writer writer = wr_writer_of_text(out);
   char *text = NULL;
   if (!is_first(j)) return WR_OK;
@@ -650,7 +637,6 @@ static wr_status note_place(job *j) {
 }
 
 static wr_status work(job *j) {
-  wr_status status;
   wr_comparison *c = &j->comparison;
   note_extent(j);
   j->by_default = j->settings.backends == NULL || wr_choice_is_auto(j->settings.backends);
@@ -658,24 +644,23 @@ static wr_status work(job *j) {
   c->opening = WR_DEVICE_OPEN_SECONDS;
   if (j->by_default && !j->settings.deterministic)
     c->opening = wr_opening_expected(j->settings.device_number, &j->opening);
-  status =
-      j->by_default ? choose_backend(j, begin_device) : wr_choices_parse(j->settings.backends, j->choices, &c->count);
-  TRY(wr_comm_agree(j->comm, status));
-  TRY(wr_comm_agree(j->comm, check_choices(j)));
-  TRY(prepare_problem(j));
+  PASS(wr_comm_agree(j->comm, j->by_default ? choose_backend(j, begin_device)
+                                            : wr_choices_parse(j->settings.backends, j->choices, &c->count)));
+  PASS(wr_comm_agree(j->comm, check_choices(j)));
+  PASS(prepare_problem(j));
   /* Now its sizes are known, and whether the device works. */
-  if (j->by_default && !c->may_move) TRY(wr_comm_agree(j->comm, choose_backend(j, open_device)));
+  if (j->by_default && !c->may_move) PASS(wr_comm_agree(j->comm, choose_backend(j, open_device)));
   c->problem = j->problem, c->facts = &j->facts;
   j->facts.keeps_history = j->settings.history != NULL;
   if (j->settings.history || j->settings.report || j->settings.iterations <= MOST_KEPT) c->histories = j->histories;
   wr_process_catch_signals(); /* the iterate of an interrupted solve is written */
-  TRY(wr_compare(c));
-  TRY(note_place(j));
+  PASS(wr_compare(c));
+  PASS(note_place(j));
   j->facts.interrupted = *c->interrupted != 0;
-  TRY(collect_parts(j));
-  TRY(collect_answer(j));
+  PASS(collect_parts(j));
+  PASS(collect_answer(j));
   if (c->answer && j->program->find_order && has_json(j) && is_first(j))
-    TRY(j->program->find_order(j->problem, &j->settings, c->answer, c->answer_n, &c->runs[c->answer_run]));
+    PASS(j->program->find_order(j->problem, &j->settings, c->answer, c->answer_n, &c->runs[c->answer_run]));
   wr_ledger_enter(&j->ledger, WR_PHASE_CALIBRATE);
   if (j->comm == NULL && advise(j) != WR_OK) /* without memory for it there is no advice; the answer is still written */
     for (int k = 0; k < c->count; k++) j->runs[k].advice = (wr_advice){.seen = ""};
@@ -683,9 +668,7 @@ static wr_status work(job *j) {
   wr_error first = {0};
   keep_first(&first, write_all(j));
   keep_first(&first, report(j)); /* an answer that could not be written is still shown */
-  status = wr_error_raise(&first);
-done:
-  return status;
+  return wr_error_raise(&first);
 }
 
 /* Prints errors of runs that no report shows. */
@@ -786,7 +769,7 @@ static int process_matrix(job *j, const char *name) {
 
 /* The last line of a list, since a failure among many reports is easily missed. */
 static wr_status report_list(const job *j, const wr_matrix_tally *tally) {
-  FILE *out = has_standard_output(&j->settings) ? stderr : stdout;
+  FILE *out = count_standard_outputs(&j->settings) ? stderr : stdout;
   if (j->settings.quiet || j->matrices.count < 2) return WR_OK;
   if (j->reports > 0) fprintf(out, "\n");
   wr_matrix_tally_print(out, &j->matrices, tally, "converged");

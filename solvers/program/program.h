@@ -19,8 +19,8 @@ typedef struct wr_program {
   /* How several processes begin and end that run together, each with a part of the rows (solvers/program/comm_mpi.h). */
   wr_status (*begin_parts)(char **argv, wr_comm **comm);
   int (*end_parts)(wr_comm *comm, int code, void (*say)(void *context), void *context);
-  /* WR_EUNAVAILABLE: what of the settings is for one process alone; may change settings. */
-  wr_status (*in_parts)(wr_settings *settings);
+  /* WR_EUNAVAILABLE: what of the settings is for one process alone. */
+  wr_status (*in_parts)(const wr_settings *settings);
   const char *problem, *values;    /* "a graph", "the scores": for messages                   */
   size_t problem_size, solve_size; /* of a problem, and of a solve of it: allocated zeroed    */
   /* Fills in settings with a default that depends on the method: tolerance, iterations. */
@@ -37,8 +37,8 @@ typedef struct wr_program {
    * matrix's rows. watch: of the time limit. May add to facts->remark. */
   wr_status (*open)(const wr_settings *settings, wr_csr *A, const wr_ids *ids, const wr_watch *watch,
                     wr_problem_facts *facts, void *problem);
-  /* Either both or NULL. The part of making the problem that a device can do if all backends run there: upload uploads its
-   * input, finish does it on the device, or with NULL on the host, and may add to facts->remark. */
+  /* The part of making the problem that a device can do if all backends run there: upload uploads its input, finish does it on
+   * the device, or with NULL on the host, and may add to facts->remark. */
   wr_status (*upload)(void *problem, wr_env *device);
   wr_status (*finish)(void *problem, wr_env *device, wr_problem_facts *facts);
   /* 1 if the device needs A itself, as loaded, so that rows may be uploaded while others are read. Only sizes of A, `symmetric`
@@ -52,8 +52,7 @@ typedef struct wr_program {
   wr_status (*sweep_in)(void *solve, wr_plan *plan, wr_env *env);
   /* Makes the preconditioner, if one is asked for, and describes it; ends early, without one, where the monitor says so. NULL:
    * there is never one. */
-  wr_status (*precondition)(void *solve, const wr_settings *settings, const wr_monitor *monitor,
-                            wr_run_precond *precond);
+  wr_status (*precondition)(void *solve, const wr_monitor *monitor, wr_run_precond *precond);
   wr_status (*run)(void *solve, const wr_monitor *monitor, wr_result *result);
   wr_status (*multiply)(void *solve, int count); /* as in its iterations; destroys the answer */
   double (*verify_seconds)(int64_t nrows, int64_t nnz, int threads); /* estimate of full verification */
@@ -63,7 +62,7 @@ typedef struct wr_program {
   wr_status (*verify)(void *solve, const double *x, wr_verified level, int64_t rows, wr_verdict *verdict);
   wr_status (*normalise)(void *solve, double *x);
   void (*stop)(void *solve); /* frees what it holds; also after start has failed */
-  /* Instead of solving: checks the x of settings->check. NULL: the program has no --check. */
+  /* Instead of solving: checks the x of settings->check. */
   wr_status (*check)(void *problem, const wr_settings *settings, const wr_ids *ids, wr_certificate *certificate);
   /* A solve goes on elsewhere: the problem, which is finished, begins with this x[rows], an answer so far. It is copied.
    * NULL: a solve stays where it begins. */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "solvers/report/ledger.h"
+#include "config/clock.h"
 #include "solvers/report/report_text.h"
 
 static const double interval = 0.1; /* seconds between two drawings */

@@ -59,9 +59,8 @@ static void describe(const wr_kept_sets *sets, const wr_rank_sets_facts *facts, 
   run->result.outcome = facts->ended;
   for (int64_t k = 0; k < sets->list.count; k++) {
     const wr_kept_set *kept = &sets->kept[k];
-    int code = wr_outcome_exit_code(kept->outcome), worst = wr_outcome_exit_code(run->result.outcome);
     if (!kept->is_done) continue;
-    if (code != worst && wr_worse_exit_code(code, worst) == code) run->result.outcome = kept->outcome;
+    run->result.outcome = wr_worse_outcome(run->result.outcome, kept->outcome);
     r->converged += kept->outcome == WR_CONVERGED;
     r->fewest = r->most == 0 || kept->iterations < r->fewest ? kept->iterations : r->fewest;
     r->most = kept->iterations > r->most ? kept->iterations : r->most;

@@ -6,13 +6,44 @@
 #include <strings.h>
 
 #include "config/defaults.h"
-#include "config/memory.h"
 #include "io/number.h"
 #include "solvers/api/solving.h"
 #include "solvers/direct.h"
 #include "solvers/precond.h"
 #include "solvers/program/apply_time.h"
 #include "solvers/rank/rank.h"
+
+/* ---- options of all programs; OFFSET: AT, or SPMV_COMMON, which give the place of a member of wr_settings ---- */
+
+#define TUNE_CACHE_HELP                                                                                                 \
+  "where backends with the knob tune=quick or tune=full look for the fastest configuration before they time any, and "  \
+  "to which they add it; ignored with --deterministic, which tunes nothing"
+
+#define EDGE_LIST_OPTIONS(OFFSET)                                                                                       \
+  {.name = "columns", .type = WR_OPTION_TEXT, .offset = OFFSET(columns_text), .argument = "SOURCE,TARGET[,WEIGHT]",     \
+   .help = "which columns of an edge list are read, by number from 1 or by name: source, target and weight (row, "      \
+           "column and value); default: by the names in its first line, else the first two, and the third as weight"},  \
+  {.name = "header", .type = WR_OPTION_CHOICE, .offset = OFFSET(header), .choices = "auto|yes|no", .value = "auto",     \
+   .help = "an edge list's first line has the names of columns; auto: if it names a source and a target, or stands "    \
+           "above numbers"},                                                                                            \
+  {.name = "separator", .type = WR_OPTION_CHOICE, .offset = OFFSET(separator),                                          \
+   .choices = "auto|tab|comma|semicolon|blank", .value = "auto",                                                        \
+   .help = "what stands between the columns of an edge list; auto: by its first line"},                                 \
+  {.name = "ids", .type = WR_OPTION_CHOICE, .offset = OFFSET(ids), .choices = "auto|numbers|names", .value = "auto",    \
+   .help = "what an edge list calls its nodes; auto: names unless both ids of the first edge are numbers"}
+
+/* The rows with which each table ends. */
+#define LAST_OPTIONS(OFFSET)                                                                                            \
+  {.name = "quiet", .letter = 'q', .type = WR_OPTION_FLAG, .offset = OFFSET(quiet), .help = "nothing but errors"},      \
+  {.name = "list-backends", .type = WR_OPTION_FLAG, .offset = OFFSET(list_backends), .command = 1,                      \
+   .help = "all backends, what they need, and why one is not available"},                                               \
+  {.name = "list-generators", .type = WR_OPTION_FLAG, .offset = OFFSET(list_generators), .command = 1,                  \
+   .help = "the matrices that gen:FAMILY:key=value,... makes, with their keys"},                                        \
+  {.name = "version", .type = WR_OPTION_FLAG, .offset = OFFSET(version), .command = 1, .help = "print the version"},    \
+  {.name = "help", .letter = 'h', .type = WR_OPTION_FLAG, .offset = OFFSET(help), .command = 1, .help = "print this"},  \
+  {0}
+
+/* ---- options of pagerank and bicgstab ---- */
 
 #define AT(field) offsetof(wr_settings, field)
 
@@ -34,7 +65,7 @@
   {.name = "deterministic", .type = WR_OPTION_FLAG, .offset = AT(deterministic),                                        \
    .help = "the same bits from run to run and for any number of threads"},                                              \
   {.name = "tune-cache", .type = WR_OPTION_TEXT, .offset = AT(tune_cache), .argument = "FILE",                          \
-   .help = WR_TUNE_CACHE_HELP},                                                                                         \
+   .help = TUNE_CACHE_HELP},                                                                                            \
   {.name = "no-graph", .type = WR_OPTION_FLAG, .offset = AT(no_graph),                                                  \
    .help = "the host launches each iteration; a GPU does not repeat them by itself"},                                   \
   {.name = "no-resident", .type = WR_OPTION_FLAG, .offset = AT(no_resident),                                            \
@@ -67,7 +98,7 @@
            "error"},                                                                                                    \
   {.name = "input-format", .type = WR_OPTION_CHOICE, .offset = AT(input_format), .choices = "auto|mtx|edges",           \
    .value = "auto", .help = "of the matrix: Matrix Market or an edge list; auto: by the ending of its name"},           \
-  WR_EDGE_LIST_OPTIONS(AT),                                                                                             \
+  EDGE_LIST_OPTIONS(AT),                                                                                                \
   {.name = "json", .type = WR_OPTION_TEXT, .offset = AT(json), .argument = "FILE", .help = "write the report as JSON"}, \
   {.name = "jsonl", .type = WR_OPTION_TEXT, .offset = AT(jsonl), .argument = "FILE",                                    \
    .help = "append the report of each matrix as one line of JSON"},                                                     \
@@ -89,14 +120,7 @@
    .help = "number of solves; those after the first, with the matrix prepared, give the warm time"},                    \
   {.name = "verbose", .letter = 'v', .type = WR_OPTION_FLAG, .offset = AT(verbose),                                     \
    .help = "also the effective options, what the format chose, and the bytes that are moved"},                          \
-  {.name = "quiet", .letter = 'q', .type = WR_OPTION_FLAG, .offset = AT(quiet), .help = "nothing but errors"},          \
-  {.name = "list-backends", .type = WR_OPTION_FLAG, .offset = AT(list_backends), .command = 1,                          \
-   .help = "all backends, what they need, and why one is not available"},                                               \
-  {.name = "list-generators", .type = WR_OPTION_FLAG, .offset = AT(list_generators), .command = 1,                      \
-   .help = "the matrices that gen:FAMILY:key=value,... makes, with their keys"},                                        \
-  {.name = "version", .type = WR_OPTION_FLAG, .offset = AT(version), .command = 1, .help = "print the version"},        \
-  {.name = "help", .letter = 'h', .type = WR_OPTION_FLAG, .offset = AT(help), .command = 1, .help = "print this"},      \
-  {0}
+  LAST_OPTIONS(AT)
 
 #define PARTS_OPTIONS                                                                                                \
   {.name = "gpus", .letter = 'g', .type = WR_OPTION_INT, .offset = AT(gpus), .min = 0, .max = 4096, .value = "0",     \
@@ -228,7 +252,7 @@ const wr_option wr_spmv_options[] = {
     {.name = "deterministic", .type = WR_OPTION_FLAG, .offset = SPMV(common.deterministic),
      .help = "the same bits from run to run"},
     {.name = "tune-cache", .type = WR_OPTION_TEXT, .offset = SPMV(common.tune_cache), .argument = "FILE",
-     .help = WR_TUNE_CACHE_HELP},
+     .help = TUNE_CACHE_HELP},
     {.name = "batches", .type = WR_OPTION_INT, .offset = SPMV(batches), .min = 1, .max = 1e5, .value = "31",
      .group = "How to measure", .help = "hot batches of a millisecond or more, and cold multiplies, for each backend"},
     {.name = "seconds", .type = WR_OPTION_REAL, .offset = SPMV(seconds), .min = 0, .max = 1e6,
@@ -252,22 +276,12 @@ const wr_option wr_spmv_options[] = {
      .help = "write a line for each backend and matrix"},
     {.name = "input-format", .type = WR_OPTION_CHOICE, .offset = SPMV(common.input_format), .choices = "auto|mtx|edges",
      .value = "auto", .help = "of the matrices: Matrix Market or edge lists; auto: by the endings of their names"},
-    WR_EDGE_LIST_OPTIONS(SPMV_COMMON),
+    EDGE_LIST_OPTIONS(SPMV_COMMON),
     {.name = "config", .type = WR_OPTION_TEXT, .offset = SPMV(common.config), .argument = "FILE",
      .help = "read options from a file; the command line wins"},
     {.name = "verbose", .letter = 'v', .type = WR_OPTION_FLAG, .offset = SPMV(common.verbose), .group = "Reports",
      .help = "also the effective options, and what each format chose and why"},
-    {.name = "quiet", .letter = 'q', .type = WR_OPTION_FLAG, .offset = SPMV(common.quiet),
-     .help = "nothing but errors"},
-    {.name = "list-backends", .type = WR_OPTION_FLAG, .offset = SPMV(common.list_backends), .command = 1,
-     .help = "all backends, what they need, and why one is not available"},
-    {.name = "list-generators", .type = WR_OPTION_FLAG, .offset = SPMV(common.list_generators), .command = 1,
-     .help = "the matrices that gen:FAMILY:key=value,... makes, with their keys"},
-    {.name = "version", .type = WR_OPTION_FLAG, .offset = SPMV(common.version), .command = 1,
-     .help = "print the version"},
-    {.name = "help", .letter = 'h', .type = WR_OPTION_FLAG, .offset = SPMV(common.help), .command = 1,
-     .help = "print this"},
-    {0}};
+    LAST_OPTIONS(SPMV_COMMON)};
 
 #define SOLVER_EXITS                                                                                                    \
   {"0", "verified"}, {"1", "usage"}, {"2", "not converged"}, {"3", "bad input"}, {"4", "not available"},                \
@@ -392,18 +406,21 @@ static wr_status finish_verify(wr_settings *s) {
   return wr_fail(WR_EUSAGE, "--verify: '%s' is none of full, sample:N, device, off, auto", s->verify_text);
 }
 
+const char *wr_first_given(const wr_given *options) {
+  while (options->name && !options->is_given) options++;
+  return options->name;
+}
+
 /* --check computes on the host alone, and writes nothing but a report. */
 static wr_status finish_check(const wr_settings *s) {
-  const struct {
-    const char *name;
-    int given;
-  } others[] = {{"backend", s->backends != NULL}, {"output", s->output != NULL}, {"guess", s->guess != NULL},
-                {"history", s->history != NULL},  {"report", s->report != NULL},
-                {"repeat", s->repeat > 1},     {"time-limit", s->time_limit > 0},
-                {"fallback", s->fallback != WR_FALLBACK_NONE}, {"jsonl", s->jsonl != NULL},
-                {"format", s->format > 0}};
-  for (size_t k = 0; k < sizeof others / sizeof *others; k++)
-    if (others[k].given) return wr_fail(WR_EUSAGE, "--check solves nothing: leave out --%s", others[k].name);
+  const wr_given others[] = {
+      {"backend", s->backends != NULL}, {"output", s->output != NULL}, {"guess", s->guess != NULL},
+      {"history", s->history != NULL}, {"report", s->report != NULL},
+      {"repeat", s->repeat > 1}, {"time-limit", s->time_limit > 0},
+      {"fallback", s->fallback != WR_FALLBACK_NONE}, {"jsonl", s->jsonl != NULL}, {"format", s->format > 0},
+      {NULL, 0}};
+  const char *other = wr_first_given(others);
+  if (other) return wr_fail(WR_EUSAGE, "--check solves nothing: leave out --%s", other);
   return s->device == WR_DEVICE_CUDA ? wr_fail(WR_EUSAGE, "--check computes on the CPU: leave out --device") : WR_OK;
 }
 
@@ -426,45 +443,35 @@ static wr_status finish_precond(wr_settings *s) {
   return WR_OK;
 }
 
-static int has_ending(const char *path, const char *ending) {
-  size_t length = strlen(path), wanted = strlen(ending);
-  return length > wanted && strcasecmp(path + length - wanted, ending) == 0;
-}
+/* The form of lists of nodes that a choice of --format asks for; WR_TOP_TABLE: none. */
+static const wr_top_format forms[] = {[1 + WR_VECTOR_TSV] = WR_TOP_TSV, [1 + WR_VECTOR_CSV] = WR_TOP_CSV,
+                                      [1 + WR_VECTOR_FORMATS] = WR_TOP_JSON};
 
 /* By the ending of the output's name, or by --format; standard output gets tab-separated values. */
 static wr_status finish_sets_form(wr_settings *s) {
-  static const struct {
-    const char *ending;
-    int format;
-    wr_top_format form;
-  } forms[] = {{".tsv", 1 + WR_VECTOR_TSV, WR_TOP_TSV}, {".csv", 1 + WR_VECTOR_CSV, WR_TOP_CSV},
-               {".jsonl", 1 + WR_VECTOR_FORMATS, WR_TOP_JSON}};
-  int named = -1, asked = -1;
   s->sets_form = s->top_format;
   if (s->output == NULL) return WR_OK;
-  for (int k = 0; k < 3; k++) {
-    if (has_ending(s->output, forms[k].ending)) named = k;
-    if (s->format == forms[k].format) asked = k;
-  }
-  int is_known = named >= 0 || asked >= 0 || strcmp(s->output, "-") == 0;
-  int is_vector = has_ending(s->output, ".mtx") || has_ending(s->output, ".txt") || has_ending(s->output, ".npy");
-  if (!is_known || is_vector || (s->format > 0 && asked < 0) || (named >= 0 && asked >= 0 && named != asked))
+  const char *ending = strrchr(s->output, '.');
+  wr_vector_format vector = wr_vector_format_named(s->output);
+  wr_top_format asked = forms[s->format], named = vector < WR_VECTOR_FORMATS ? forms[1 + vector] : WR_TOP_TABLE;
+  if (ending && strcasecmp(ending, ".jsonl") == 0) named = WR_TOP_JSON;
+  int is_known = named || asked || strcmp(s->output, "-") == 0;
+  int is_vector = vector < WR_VECTOR_FORMATS && !named; /* Matrix Market, values alone, NumPy */
+  if (!is_known || is_vector || (s->format > 0 && !asked) || (named && asked && named != asked))
     return wr_fail(WR_EUSAGE, "%s: with --seeds results end in .tsv, .csv or .jsonl, and --format is tsv, csv or json",
                    s->output);
-  s->sets_form = forms[named >= 0 ? named : asked >= 0 ? asked : 0].form;
+  s->sets_form = named ? named : asked ? asked : WR_TOP_TSV;
   return WR_OK;
 }
 
 /* --seeds ranks by the power method from the sets themselves, and what is written are the best nodes of each. */
 static wr_status finish_seeds(const wr_settings *s) {
-  const struct {
-    const char *name;
-    int given;
-  } others[] = {{"personalize", s->personalize != NULL}, {"guess", s->guess != NULL}, {"check", s->check != NULL},
-                {"history", s->history != NULL},         {"repeat", s->repeat > 1},
-                {"stop order", s->stop == WR_STOP_ORDER}, {"precision mixed", s->precision == WR_PRECISION_MIXED}};
-  for (size_t k = 0; k < sizeof others / sizeof *others; k++)
-    if (others[k].given) return wr_fail(WR_EUSAGE, "--seeds ranks many sets: leave out --%s", others[k].name);
+  const wr_given others[] = {
+      {"personalize", s->personalize != NULL}, {"guess", s->guess != NULL}, {"check", s->check != NULL},
+      {"history", s->history != NULL}, {"repeat", s->repeat > 1}, {"stop order", s->stop == WR_STOP_ORDER},
+      {"precision mixed", s->precision == WR_PRECISION_MIXED}, {NULL, 0}};
+  const char *other = wr_first_given(others);
+  if (other) return wr_fail(WR_EUSAGE, "--seeds ranks many sets: leave out --%s", other);
   if (s->ranking != WR_RANK_AUTO && s->ranking != WR_RANK_POWER)
     return wr_fail(WR_EUSAGE, "--seeds ranks by the power method: leave out --method %s",
                    wr_rank_method_name((wr_rank_method)s->ranking));
@@ -495,8 +502,6 @@ static wr_status finish_mixed(const wr_settings *s) {
 
 /* Without --output, --format is that of the best nodes, which pagerank alone has. */
 static wr_status finish_format(wr_settings *s) {
-  static const wr_top_format forms[] = {[1 + WR_VECTOR_TSV] = WR_TOP_TSV, [1 + WR_VECTOR_CSV] = WR_TOP_CSV,
-                                        [1 + WR_VECTOR_FORMATS] = WR_TOP_JSON};
   int is_json = s->format == 1 + WR_VECTOR_FORMATS;
   if (is_json && s->rhs_text)
     return wr_fail(WR_EUSAGE, "--format json is for the best nodes of pagerank; --json writes a report");

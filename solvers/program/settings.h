@@ -17,27 +17,6 @@ enum { WR_PRECISION_MIXED = 2 };                                        /* --pre
 enum { WR_EDGES_OUT, WR_EDGES_IN };                                     /* --edges                       */
 enum { WR_REPEATED_AUTO, WR_REPEATED_SUM, WR_REPEATED_ONCE };           /* --duplicates                  */
 
-#define WR_TUNE_CACHE_HELP                                                                     \
-  "where backends with the knob tune=quick or tune=full look for the fastest configuration before they time any, and " \
-  "to which they add it; ignored with --deterministic, which tunes nothing"
-
-#define WR_COLUMNS_HELP                                                                        \
-  "which columns of an edge list are read, by number from 1 or by name: source, target and weight (row, column and "     \
-  "value); default: by the names in its first line, else the first two, and the third as weight"
-
-/* Options for edge lists, of all programs. */
-#define WR_EDGE_LIST_OPTIONS(AT_COMMON)                                                                                 \
-  {.name = "columns", .type = WR_OPTION_TEXT, .offset = AT_COMMON(columns_text), .argument = "SOURCE,TARGET[,WEIGHT]",  \
-   .help = WR_COLUMNS_HELP},                                                                                            \
-  {.name = "header", .type = WR_OPTION_CHOICE, .offset = AT_COMMON(header), .choices = "auto|yes|no", .value = "auto",  \
-   .help = "an edge list's first line has the names of columns; auto: if it names a source and a target, or stands "    \
-           "above numbers"},                                                                                            \
-  {.name = "separator", .type = WR_OPTION_CHOICE, .offset = AT_COMMON(separator),                                       \
-   .choices = "auto|tab|comma|semicolon|blank", .value = "auto",                                                        \
-   .help = "what stands between the columns of an edge list; auto: by its first line"},                                 \
-  {.name = "ids", .type = WR_OPTION_CHOICE, .offset = AT_COMMON(ids), .choices = "auto|numbers|names", .value = "auto", \
-   .help = "what an edge list calls its nodes; auto: names unless both ids of the first edge are numbers"}
-
 typedef enum wr_top_format { WR_TOP_TABLE, WR_TOP_TSV, WR_TOP_CSV, WR_TOP_JSON } wr_top_format;
 
 typedef struct wr_settings {
@@ -130,6 +109,15 @@ const char *wr_settings_precision(const wr_settings *settings);
 
 /* Fills in the derived fields; WR_EUSAGE where a text makes no sense. */
 wr_status wr_settings_finish(wr_settings *settings);
+
+/* An option that makes no sense beside another one. A list of them ends with a NULL name. */
+typedef struct wr_given {
+  const char *name;
+  int is_given;
+} wr_given;
+
+/* The name of the first one that is given; NULL: none is. */
+const char *wr_first_given(const wr_given *options);
 
 /* ---- the words of --help, of which tools/manual.c makes the manual page ---- */
 

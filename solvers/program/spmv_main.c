@@ -300,8 +300,8 @@ static wr_status check_single(const job *j) {
   return place->error.status == WR_OK ? WR_OK : wr_fail(place->error.status, "%s: %s", only->name, place->error.text);
 }
 
-/* The number of outputs that go to standard output. If there is one, tables go to standard error. */
-static int has_standard_output(const job *j) {
+/* How many outputs go to standard output. If one does, tables go to standard error. */
+static int count_standard_outputs(const job *j) {
   const wr_settings *s = &j->s.common;
   return wr_path_is_standard_output(s->json) + wr_path_is_standard_output(s->jsonl) +
          wr_path_is_standard_output(j->s.csv) + wr_path_is_standard_output(s->report);
@@ -313,14 +313,14 @@ static wr_status check_paths(const job *j, int count, char **names) {
   const wr_settings *s = &j->s.common;
   int64_t used = 0;
   wr_path *paths = NULL;
-  if (has_standard_output(j) > 1)
+  if (count_standard_outputs(j) > 1)
     TRY(wr_fail(WR_EUSAGE, "only one of --json, --jsonl, --csv and --report can go to standard output"));
   TRY(wr_alloc(&paths, 7 + count + j->matrices.count, sizeof *paths, "the names of files"));
   paths[used++] = (wr_path){"--json", s->json, 1};
   paths[used++] = (wr_path){"--jsonl", s->jsonl, 1};
   paths[used++] = (wr_path){"--csv", j->s.csv, 1};
   paths[used++] = (wr_path){"--report", s->report, 1};
-  paths[used++] = (wr_path){"standard output", s->quiet || has_standard_output(j) ? NULL : "-", 1};
+  paths[used++] = (wr_path){"standard output", s->quiet || count_standard_outputs(j) ? NULL : "-", 1};
   paths[used++] = (wr_path){"--config", s->config, 0};
   paths[used++] = (wr_path){"--tune-cache", s->tune_cache, 1};
   for (int k = 0; k < count; k++)
@@ -399,7 +399,7 @@ static wr_status begin_reports(job *j) {
   PASS(wr_options_text(wr_spmv_options, &j->s, &j->options));
   PASS(check_single(j));
   PASS(open_outputs(j));
-  j->text = s->quiet ? NULL : has_standard_output(j) ? stderr : stdout;
+  j->text = s->quiet ? NULL : count_standard_outputs(j) ? stderr : stdout;
   if (s->verbose) fprintf(j->text, "# effective options\n%s\n", j->options);
   for (int place = 0; place < 2 && j->text; place++)
     if (j->places[place].env.ops && j->places[place].read_bandwidth > 0)

@@ -118,35 +118,3 @@ void wr_components_free(wr_components *components) {
   wr_free(components->first);
   *components = (wr_components){0};
 }
-
-wr_status wr_components_describe(const wr_components *c, const wr_csr *flow, wr_component_facts *facts) {
-  wr_status status;
-  int32_t *of = NULL; /* [n] the component of the node at a place */
-  uint8_t *open = NULL;
-  WR_REFUSE_IF(c == NULL || c->node == NULL, "components is %s", c ? "empty" : "NULL");
-  WR_REFUSE_IF(flow == NULL || flow->row_ptr == NULL || flow->nrows != c->n, "flow is not that of the components");
-  WR_NEED(facts);
-  *facts = (wr_component_facts){0};
-  TRY(wr_alloc(&of, c->n, sizeof *of, "facts of components"));
-  TRY(wr_alloc_zeroed(&open, c->count, sizeof *open, "facts of components"));
-  for (int64_t b = 0; b < c->count; b++) {
-    int64_t size = c->first[b + 1] - c->first[b];
-    for (int64_t k = c->first[b]; k < c->first[b + 1]; k++) of[k] = (int32_t)b;
-    facts->single += size == 1;
-    if (size > facts->largest_nodes) facts->largest = b, facts->largest_nodes = size;
-  }
-  for (int64_t k = 0; k < c->n; k++)
-    for (int64_t e = flow->row_ptr[c->node[k]]; e < flow->row_ptr[c->node[k] + 1]; e++) {
-      if (flow->val && flow->val[e] == 0) continue;
-      int64_t from = of[c->place[flow->col[e]]];
-      if (from != of[k])
-        open[from] = 1;
-      else
-        facts->inner_links++, facts->largest_links += from == facts->largest;
-    }
-  for (int64_t b = 0; b < c->count; b++) facts->closed += !open[b];
-done:
-  wr_free(of);
-  wr_free(open);
-  return status;
-}

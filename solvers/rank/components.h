@@ -24,17 +24,4 @@ typedef struct wr_components {
 wr_status wr_components_find(const wr_csr *flow, const wr_monitor *monitor, wr_components *components, int *ended);
 void wr_components_free(wr_components *components); /* a zeroed one is fine */
 
-/* What reports say of them. */
-typedef struct wr_component_facts {
-  int64_t single;        /* components of one node                                      */
-  int64_t closed;        /* components that no link leaves; also single nodes without links out */
-  int64_t inner_links;   /* links within components                                     */
-  int64_t largest;       /* the first component that has the most nodes, ...            */
-  int64_t largest_nodes; /* ... its nodes, ...                                          */
-  int64_t largest_links; /* ... and the links within it                                 */
-} wr_component_facts;
-
-/* Of components of this flow. WR_ENOMEM */
-wr_status wr_components_describe(const wr_components *components, const wr_csr *flow, wr_component_facts *facts);
-
 #endif

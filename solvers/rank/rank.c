@@ -212,12 +212,10 @@ static wr_status then_power(parts *g, int may_lack) {
   const char *why;
   wr_status status = g->method == WR_RANK_IDR ? solve_linear(g, &why) : solve_by_components(g, &why);
   if (status == WR_ENOMEM && may_lack) why = "there is no memory for it", status = WR_OK;
-  TRY(status);
-  if (is_over(g)) goto done;
+  PASS(status);
+  if (is_over(g)) return WR_OK;
   say_change(g, WR_RANK_POWER, "%s", why);
-  TRY(go_on(g, left(g)));
-done:
-  return status;
+  return go_on(g, left(g));
 }
 
 /* A method that was asked for. IDR begins after a step of the power method. */

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "io/vector_file.h"
+#include "io/number.h"
 
 void wr_csv_text(FILE *file, const char *text) {
   if (!strpbrk(text, ",\"\r\n")) {

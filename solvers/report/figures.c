@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "config/memory.h"
-#include "config/text.h"
 #include "solvers/report/chart.h"
 #include "solvers/report/html.h"
 #include "solvers/report/matrix_picture.h"

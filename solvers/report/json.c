@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "config/text.h"
-#include "io/vector_file.h"
+#include "io/number.h"
 
 static void write_character(FILE *file, const unsigned char *text, int bytes) {
   if (bytes == 0)
@@ -46,6 +46,14 @@ void wr_json_begin(wr_json *json, const char *name, char bracket) {
   fputc(bracket, json->file);
   json->depth++;
   json->in_list = 0;
+}
+
+int wr_json_begin_if(wr_json *json, const char *name, char bracket, int is_there) {
+  if (is_there)
+    wr_json_begin(json, name, bracket);
+  else
+    wr_json_null(json, name);
+  return is_there;
 }
 
 void wr_json_end(wr_json *json, char bracket) {

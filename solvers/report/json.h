@@ -23,6 +23,9 @@ typedef struct wr_json {
 void wr_json_begin(wr_json *json, const char *name, char bracket); /* '{' or '[' */
 void wr_json_end(wr_json *json, char bracket);                     /* '}' or ']' */
 
+/* Begins it if is_there; else its value is null. Returns is_there. */
+int wr_json_begin_if(wr_json *json, const char *name, char bracket, int is_there);
+
 /* NULL becomes null; bytes that are no UTF-8 become U+FFFD. */
 void wr_json_text(wr_json *json, const char *name, const char *value);
 void wr_json_integer(wr_json *json, const char *name, int64_t value); /* every digit */

@@ -7,7 +7,6 @@
 #include "config/text.h"
 #include "solvers/report/report_text.h"
 #include "solvers/report/sparkline.h"
-#include "solvers/report/statistics.h"
 
 enum { TEXT_ROOM = 16, LABEL_ROOM = 256, MOST_SIDES = 20 };
 

@@ -38,11 +38,7 @@ static void write_clocks(wr_json *json, const wr_ledger *process) {
 
 /* null where one process has all rows. */
 static void write_parts(wr_json *json, const wr_problem_facts *problem) {
-  if (problem->part_count == 0) {
-    wr_json_null(json, "parts");
-    return;
-  }
-  wr_json_begin(json, "parts", '[');
+  if (!wr_json_begin_if(json, "parts", '[', problem->part_count > 0)) return;
   for (int64_t k = 0; k < problem->part_count; k++) {
     const wr_part_facts *part = &problem->parts[k];
     wr_json_begin(json, NULL, '{');
@@ -75,12 +71,8 @@ static void write_problem(wr_json *json, const wr_problem_facts *problem) {
 
 /* null where nothing was tuned. */
 static void write_tuning(wr_json *json, const wr_tuning *tuning) {
-  if (tuning->knobs[0] == '\0') {
-    wr_json_null(json, "tuner");
-    return;
-  }
   int timed = tuning->from == NULL && tuning->multiply_seconds > 0;
-  wr_json_begin(json, "tuner", '{');
+  if (!wr_json_begin_if(json, "tuner", '{', tuning->knobs[0] != '\0')) return;
   wr_json_text(json, "knobs", tuning->knobs);
   wr_json_text(json, "from", tuning->from);
   wr_json_integer(json, "configurations", tuning->tried);
@@ -93,12 +85,9 @@ static void write_tuning(wr_json *json, const wr_tuning *tuning) {
 
 /* How the GPUs of several processes exchange numbers; null of one process, and on the CPU. */
 static void write_exchange(wr_json *json, wr_exchange way) {
-  static const char *const names[] = {[WR_EXCHANGE_PEERS] = "peers", [WR_EXCHANGE_NCCL] = "nccl",
-                                      [WR_EXCHANGE_HOSTS] = "hosts"};
-  if (way == WR_EXCHANGE_AUTO)
-    wr_json_null(json, "exchange");
-  else
-    wr_json_text(json, "exchange", names[way]);
+  static const char *const names[] = {[WR_EXCHANGE_AUTO] = NULL, [WR_EXCHANGE_PEERS] = "peers",
+                                      [WR_EXCHANGE_NCCL] = "nccl", [WR_EXCHANGE_HOSTS] = "hosts"};
+  wr_json_text(json, "exchange", names[way]);
 }
 
 void wr_json_plan(wr_json *json, const wr_run *run, int is_solve) {
@@ -136,12 +125,8 @@ static void write_apply(wr_json *json, const wr_run *run) {
 
 /* null where no direct solver was asked for, or needed. */
 static void write_direct(wr_json *json, const wr_direct_facts *facts) {
-  if (!facts->tried) {
-    wr_json_null(json, "direct");
-    return;
-  }
   int factorised = facts->entries > 0, refined = facts->outcome == WR_CONVERGED || facts->outcome == WR_STAGNATED;
-  wr_json_begin(json, "direct", '{');
+  if (!wr_json_begin_if(json, "direct", '{', facts->tried)) return;
   wr_json_text(json, "by", "KLU");
   wr_json_text(json, "outcome", wr_outcome_title(facts->outcome));
   wr_json_boolean(json, "used", facts->used);
@@ -162,11 +147,7 @@ static void write_direct(wr_json *json, const wr_direct_facts *facts) {
 
 /* Of a solve that was to end when an order is proven; else null. */
 static void write_stop_order(wr_json *json, const wr_order_facts *order) {
-  if (order->asked == 0) {
-    wr_json_null(json, "order");
-    return;
-  }
-  wr_json_begin(json, "order", '{');
+  if (!wr_json_begin_if(json, "order", '{', order->asked > 0)) return;
   wr_json_integer(json, "ranks", order->asked);
   wr_json_integer(json, "proven_ranks", order->proven);
   wr_json_integer(json, "reviews", order->reviews);
@@ -244,10 +225,7 @@ void wr_json_verdict(wr_json *json, const wr_verdict *verdict, const wr_problem_
     int is_known = problem->measure == WR_MEASURE_RESIDUAL && verdict->backward_rows > 0;
     wr_json_positive(json, "attainable", verdict->attainable);
     wr_json_real(json, "backward_error", is_known ? verdict->backward_error : NAN);
-    if (is_known)
-      wr_json_integer(json, "backward_row", verdict->backward_row + 1);
-    else
-      wr_json_null(json, "backward_row");
+    wr_json_count(json, "backward_row", is_known ? verdict->backward_row + 1 : -1);
     wr_json_integer(json, "backward_rows", verdict->backward_rows);
     wr_json_boolean(json, "doubtful", is_doubtful);
   }
@@ -327,11 +305,7 @@ static void write_precond(wr_json *json, const wr_run_precond *precond) {
 /* Of -k auto; null where the user named the backend. */
 static void write_chosen(wr_json *json, const wr_run *run) {
   const wr_chosen *chosen = &run->chosen;
-  if (chosen->backend == NULL) {
-    wr_json_null(json, "chosen");
-    return;
-  }
-  wr_json_begin(json, "chosen", '{');
+  if (!wr_json_begin_if(json, "chosen", '{', chosen->backend != NULL)) return;
   wr_json_text(json, "line", chosen->line);
   wr_json_real(json, "multiplies", chosen->multiplies);
   wr_json_real(json, "prepare_s", chosen->prepare);
@@ -348,11 +322,7 @@ static void write_chosen(wr_json *json, const wr_run *run) {
 
 /* Of a run that the CPU began and a device went on with; null for others. */
 static void write_moved(wr_json *json, const wr_run_moved *moved) {
-  if (moved->backend == NULL) {
-    wr_json_null(json, "moved");
-    return;
-  }
-  wr_json_begin(json, "moved", '{');
+  if (!wr_json_begin_if(json, "moved", '{', moved->backend != NULL)) return;
   wr_json_text(json, "from", moved->backend->name);
   wr_json_integer(json, "iterations", moved->iterations);
   wr_json_integer(json, "multiplies", moved->multiplies);
@@ -363,11 +333,7 @@ static void write_moved(wr_json *json, const wr_run_moved *moved) {
 
 /* Of a run in which -k auto tried another backend; null for others. */
 static void write_changed(wr_json *json, const wr_run_changed *changed) {
-  if (changed->to == NULL) {
-    wr_json_null(json, "changed");
-    return;
-  }
-  wr_json_begin(json, "changed", '{');
+  if (!wr_json_begin_if(json, "changed", '{', changed->to != NULL)) return;
   wr_json_text(json, "from", changed->from ? changed->from->name : "");
   wr_json_text(json, "to", changed->to->name);
   wr_json_integer(json, "iterations", changed->iterations);

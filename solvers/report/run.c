@@ -90,6 +90,11 @@ int wr_worse_exit_code(int a, int b) {
   return a;
 }
 
+wr_outcome wr_worse_outcome(wr_outcome a, wr_outcome b) {
+  int code = wr_outcome_exit_code(a);
+  return wr_worse_exit_code(code, wr_outcome_exit_code(b)) == code ? a : b;
+}
+
 int wr_report_exit_code(const wr_run *runs, int count) {
   int worst = -1, not_available = wr_status_exit_code(WR_EUNAVAILABLE);
   for (int i = 0; i < count; i++) {

@@ -241,6 +241,9 @@ int wr_run_is_doubtful(const wr_problem_facts *problem, const wr_run *run);
 /* The worse of two exit codes: the one that comes first in 130 (interrupted), 7, 9, 5, 6, 8, 3, 1, 2, 4, 0. */
 int wr_worse_exit_code(int a, int b);
 
+/* The outcome with the worse exit code; of two with the same, a. */
+wr_outcome wr_worse_outcome(wr_outcome a, wr_outcome b);
+
 /* Of all runs: the worst of theirs, runs that were not available left out; WR_EUNAVAILABLE's if none is left. */
 int wr_report_exit_code(const wr_run *runs, int count);
 

@@ -1,5 +1,4 @@
 #include <inttypes.h>
-#include <string.h>
 
 #include "solvers/report/csv.h"
 #include "solvers/report/report_text.h"

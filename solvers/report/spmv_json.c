@@ -42,11 +42,7 @@ void wr_spmv_json_end(wr_json *json, int exit_code) {
 }
 
 static void write_sample(wr_json *json, const char *name, const wr_sample *sample, int64_t repeat) {
-  if (sample->count == 0) {
-    wr_json_null(json, name);
-    return;
-  }
-  wr_json_begin(json, name, '{');
+  if (!wr_json_begin_if(json, name, '{', sample->count > 0)) return;
   wr_json_real(json, "median_s", sample->median);
   wr_json_real(json, "median_low_s", sample->low);
   wr_json_real(json, "median_high_s", sample->high);
@@ -88,27 +84,13 @@ static void write_comparison(wr_json *json, const wr_spmv_table *t, const wr_run
   wr_json_end(json, '}');
 }
 
-/* Of a multiply that reads the matrix from so many bytes. */
-static void write_sectors_of(wr_json *json, const wr_spmv_table *t, int64_t format_bytes) {
+/* Of a multiply that reads plain rows of so many bytes; null for a negative number, and where sectors were not counted. */
+static void write_sectors(wr_json *json, const wr_spmv_table *t, int64_t format_bytes) {
   const wr_plan_info info = {.format_bytes = format_bytes};
-  wr_json_begin(json, "sectors", '{');
+  if (!wr_json_begin_if(json, "sectors", '{', t->x_sectors >= 0 && format_bytes >= 0)) return;
   wr_json_integer(json, "streams", wr_sectors_of_streams(t->A, t->type, &info));
   wr_json_integer(json, "x", t->x_sectors);
   wr_json_end(json, '}');
-}
-
-static void write_sectors(wr_json *json, const wr_spmv_table *t, const wr_run *run) {
-  if (t->x_sectors < 0 || !(run->backend->caps & WR_CAP_PLAIN_ROWS))
-    wr_json_null(json, "sectors");
-  else
-    write_sectors_of(json, t, run->info.format_bytes);
-}
-
-static void write_plain_sectors(wr_json *json, const wr_spmv_table *t) {
-  if (t->x_sectors < 0)
-    wr_json_null(json, "sectors");
-  else
-    write_sectors_of(json, t, wr_plain_format_bytes(t->A, t->type));
 }
 
 /* By the model alone. */
@@ -121,11 +103,7 @@ static void write_expected(wr_json *json, const wr_run *run) {
 
 /* For what it advises; null where that was not asked for. */
 static void write_advice(wr_json *json, const wr_spmv_table *t) {
-  if (t->solves == 0) {
-    wr_json_null(json, "advice");
-    return;
-  }
-  wr_json_begin(json, "advice", '{');
+  if (!wr_json_begin_if(json, "advice", '{', t->solves > 0)) return;
   wr_json_integer(json, "solves", t->solves);
   wr_json_real(json, "multiplies", wr_spmv_multiplies(t));
   wr_json_text(json, "by", t->by_model ? "model" : "times");
@@ -151,7 +129,7 @@ static void write_run(wr_json *json, const wr_spmv_table *t, int k, const wr_run
     write_comparison(json, t, run, base);
   } else if (run->ran) {
     wr_json_plan(json, run, 0);
-    write_sectors(json, t, run);
+    write_sectors(json, t, run->backend->caps & WR_CAP_PLAIN_ROWS ? run->info.format_bytes : -1);
     write_times(json, run, &t->times[k]);
     wr_json_verdict(json, &run->verdict, NULL, 0);
     write_comparison(json, t, run, base);
@@ -171,12 +149,9 @@ static void write_rows(wr_json *json, const wr_row_statistics *rows) {
 
 /* What -k auto looks at; null where sectors were not counted, or there was no memory for it. */
 static void write_features(wr_json *json, const wr_spmv_table *t) {
-  wr_matrix_features f;
-  if (t->x_sectors < 0 || wr_matrix_features_get(t->A, t->type, &f) != WR_OK) {
-    wr_json_null(json, "features");
-    return;
-  }
-  wr_json_begin(json, "features", '{');
+  wr_matrix_features f = {0};
+  int is_known = t->x_sectors >= 0 && wr_matrix_features_get(t->A, t->type, &f) == WR_OK;
+  if (!wr_json_begin_if(json, "features", '{', is_known)) return;
   wr_json_integer(json, "most", f.most);
   wr_json_real(json, "spread", f.spread);
   wr_json_real(json, "lockstep", f.lockstep);
@@ -228,7 +203,7 @@ void wr_spmv_json_matrix(wr_json *json, const wr_spmv_table *t) {
   write_facts(json, t->facts, WR_OK, NULL);
   write_rows(json, t->rows);
   wr_json_integer(json, "csr_bytes", wr_plain_apply_bytes(t->A, t->type, wr_spmv_vectors(t)));
-  write_plain_sectors(json, t);
+  write_sectors(json, t, wr_plain_format_bytes(t->A, t->type));
   write_features(json, t);
   write_suggestion(json, t);
   write_advice(json, t);

@@ -153,17 +153,15 @@ static int choose_exponent(const wr_system *s) {
 }
 
 static wr_status invert_diagonal(wr_system *s, wr_scale scale, const wr_preconditioner *precond) {
-  wr_status status;
   char reason[300];
-  TRY(wr_alloc(&s->inverse_diagonal, s->n, sizeof *s->inverse_diagonal, "the preconditioner"));
-  status = precond->diagonal(s->matrix, NULL, s->inverse_diagonal);
-  if (status != WR_EINPUT) goto done;
+  PASS(wr_alloc(&s->inverse_diagonal, s->n, sizeof *s->inverse_diagonal, "the preconditioner"));
+  wr_status status = precond->diagonal(s->matrix, NULL, s->inverse_diagonal);
+  if (status != WR_EINPUT) return status;
   snprintf(reason, sizeof reason, "%s", wr_status_message());
   if (s->scaling.done != WR_SCALE_NONE)
     status = wr_fail(status, "%s; the matrix was %s", reason, s->scaling.sentence);
   else if (scale == WR_SCALE_NONE)
     status = wr_fail(status, "%s, or --scale match, which reorders rows", reason);
-done:
   return status;
 }
 

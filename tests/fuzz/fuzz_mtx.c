@@ -175,7 +175,7 @@ static void as_vector(const char *path, const outcome *o) {
   harness_judge(status, 1u << WR_EINPUT, path);
   if (status == WR_OK && HARNESS_ONE_IN(8, (uint64_t)n)) {
     const char *copy = harness_path("vector.mtx");
-    REQUIREF(wr_vector_write(copy, WR_VECTOR_MTX, NULL, n, x, "line\nline") == WR_OK, "%s", wr_status_message());
+    REQUIREF(wr_vector_write(copy, WR_VECTOR_MTX, NULL, n, 1, x, "line\nline") == WR_OK, "%s", wr_status_message());
     REQUIREF(wr_vector_read(copy, &(wr_vector_need){.n = n, .whose = "a test"}, &y) == WR_OK, "%s",
              wr_status_message());
     REQUIRE(y != NULL && memcmp(x, y, (size_t)n * sizeof *x) == 0);

@@ -54,7 +54,7 @@ static void write_and_read(const wr_vector_need *need, const outcome *o) {
   for (int f = 0; f < WR_VECTOR_FORMATS; f++) {
     const char *path = harness_path("vector");
     outcome again;
-    wr_status status = wr_vector_write(path, (wr_vector_format)f, need->ids, need->n, o->values, NULL);
+    wr_status status = wr_vector_write(path, (wr_vector_format)f, need->ids, need->n, 1, o->values, NULL);
     REQUIREF(status == WR_OK, "%s: %s", how[f], wr_status_message());
     read_as(path, need, &again);
     must_agree(o, &again, how[f]);

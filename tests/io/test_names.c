@@ -448,7 +448,7 @@ static void test_vectors(void) {
   const wr_vector_need all = {.n = COUNT, .whose = "the graph's nodes", .ids = &ids};
   for (int form = 0; form < 2; form++) {
     const char *path = fixture_path(form ? "v.csv" : "v.tsv");
-    CHECK_OK(wr_vector_write(path, form ? WR_VECTOR_CSV : WR_VECTOR_TSV, &ids, COUNT, values, NULL));
+    CHECK_OK(wr_vector_write(path, form ? WR_VECTOR_CSV : WR_VECTOR_TSV, &ids, COUNT, 1, values, NULL));
     CHECK_OK(wr_vector_read(path, &all, &back));
     CHECK(back != NULL && memcmp(back, values, sizeof values) == 0);
     wr_free(back);

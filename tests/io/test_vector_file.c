@@ -137,7 +137,7 @@ static void test_round_trip(void) {
   static double values[N];
   make_values(values);
   const char *path = fixture_path("vector.mtx");
-  CHECK_OK(wr_vector_write(path, WR_VECTOR_MTX, NULL, N, values, "scores of a graph\nsecond line\r\n"));
+  CHECK_OK(wr_vector_write(path, WR_VECTOR_MTX, NULL, N, 1, values, "scores of a graph\nsecond line\r\n"));
   double *back;
   CHECK_OK(wr_vector_read(path, &(wr_vector_need){.n = N, .whose = "the test"}, &back));
   if (back != NULL) check_equal(back, values, N);
@@ -161,7 +161,7 @@ static void test_standard_output(void) {
   fflush(stdout);
   int saved = dup(STDOUT_FILENO), file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
   CHECK(saved >= 0 && file >= 0 && dup2(file, STDOUT_FILENO) >= 0);
-  wr_status status = wr_vector_write("-", WR_VECTOR_MTX, NULL, 2, values, NULL);
+  wr_status status = wr_vector_write("-", WR_VECTOR_MTX, NULL, 2, 1, values, NULL);
   fflush(stdout);
   CHECK(dup2(saved, STDOUT_FILENO) >= 0);
   close(saved);
@@ -177,20 +177,20 @@ static void test_not_written(void) {
   double values[3] = {1, NAN, 2};
   const char *path = fixture_path("kept.mtx");
   fixture_put("kept.mtx", "older", 5);
-  CHECK_FAILS(WR_ENUMERIC, wr_vector_write(path, WR_VECTOR_MTX, NULL, 3, values, NULL));
+  CHECK_FAILS(WR_ENUMERIC, wr_vector_write(path, WR_VECTOR_MTX, NULL, 3, 1, values, NULL));
   CHECK_MESSAGE("value 2");
-  CHECK_FAILS(WR_EUSAGE, wr_vector_write(path, WR_VECTOR_MTX, NULL, 0, values, NULL));
+  CHECK_FAILS(WR_EUSAGE, wr_vector_write(path, WR_VECTOR_MTX, NULL, 0, 1, values, NULL));
   values[1] = 0;
   fixture_text text = fixture_read(path);
   CHECK(text.count == 5 && memcmp(text.bytes, "older", 5) == 0);
   fixture_free(&text);
-  CHECK_FAILS(WR_EOUTPUT, wr_vector_write(fixture_folder(), WR_VECTOR_MTX, NULL, 3, values, NULL));
-  CHECK_FAILS(WR_EOUTPUT, wr_vector_write(fixture_path("absent/vector.mtx"), WR_VECTOR_MTX, NULL, 3, values, NULL));
+  CHECK_FAILS(WR_EOUTPUT, wr_vector_write(fixture_folder(), WR_VECTOR_MTX, NULL, 3, 1, values, NULL));
+  CHECK_FAILS(WR_EOUTPUT, wr_vector_write(fixture_path("absent/vector.mtx"), WR_VECTOR_MTX, NULL, 3, 1, values, NULL));
   CHECK_MESSAGE("absent/vector.mtx");
   if (access("/dev/full", W_OK) == 0) {
-    CHECK_FAILS(WR_EOUTPUT, wr_vector_write("/dev/full", WR_VECTOR_MTX, NULL, 3, values, NULL));
+    CHECK_FAILS(WR_EOUTPUT, wr_vector_write("/dev/full", WR_VECTOR_MTX, NULL, 3, 1, values, NULL));
     static double many[20000];
-    CHECK_FAILS(WR_EOUTPUT, wr_vector_write("/dev/full", WR_VECTOR_MTX, NULL, 20000, many, NULL));
+    CHECK_FAILS(WR_EOUTPUT, wr_vector_write("/dev/full", WR_VECTOR_MTX, NULL, 20000, 1, many, NULL));
   } else {
     SKIP("there is no /dev/full");
   }
@@ -238,24 +238,25 @@ static void test_tsv(void) {
   const int64_t id[] = {0, 7, INT64_MAX};
   const double values[] = {0.5, -1e-300, 0x1p-1074};
   const char *path = fixture_path("out.tsv");
-  CHECK_OK(wr_vector_write(path, WR_VECTOR_TSV, &(wr_ids){.count = 3, .id = (int64_t *)id}, 3, values, NULL));
+  CHECK_OK(wr_vector_write(path, WR_VECTOR_TSV, &(wr_ids){.count = 3, .id = (int64_t *)id}, 3, 1, values, NULL));
   fixture_text text = fixture_read(path);
   CHECKF(strcmp(text.bytes, "0\t0.5\n7\t-1e-300\n9223372036854775807\t5e-324\n") == 0, "%s", text.bytes);
   fixture_free(&text);
-  CHECK_OK(wr_vector_write(path, WR_VECTOR_TSV, &(wr_ids){.count = 3, .first = 99}, 2, values, NULL));
+  CHECK_OK(wr_vector_write(path, WR_VECTOR_TSV, &(wr_ids){.count = 3, .first = 99}, 2, 1, values, NULL));
   text = fixture_read(path);
   CHECKF(strcmp(text.bytes, "99\t0.5\n100\t-1e-300\n") == 0, "%s", text.bytes);
   fixture_free(&text);
   CHECK_FAILS(WR_ENUMERIC,
-              wr_vector_write(path, WR_VECTOR_TSV, &(wr_ids){.count = 1, .first = 1}, 1, (double[]){NAN}, NULL));
+              wr_vector_write(path, WR_VECTOR_TSV, &(wr_ids){.count = 1, .first = 1}, 1, 1, (double[]){NAN}, NULL));
   CHECK_FAILS(WR_EOUTPUT, wr_vector_write(fixture_path("no/out.tsv"), WR_VECTOR_TSV, &(wr_ids){.count = 1, .first = 1},
-                                          1, values, NULL));
+                                          1, 1, values, NULL));
   text = fixture_read(path);
   CHECKF(strncmp(text.bytes, "99\t", 3) == 0, "an older file was touched: %s", text.bytes);
   fixture_free(&text);
   double *many = malloc(3000 * sizeof *many), sum = 0; /* more than a block of output */
   for (int k = 0; k < 3000; k++) many[k] = 1.0 / 3 + k;
-  CHECK_OK(wr_vector_write(path, WR_VECTOR_TSV, &(wr_ids){.count = 3000, .first = INT64_MAX - 2999}, 3000, many, NULL));
+  CHECK_OK(
+      wr_vector_write(path, WR_VECTOR_TSV, &(wr_ids){.count = 3000, .first = INT64_MAX - 2999}, 3000, 1, many, NULL));
   text = fixture_read(path);
   char *at = text.bytes;
   for (int k = 0; k < 3000 && *at; k++) {

@@ -229,14 +229,14 @@ static void check_round_trip(wr_vector_format format, const double *values) {
   double *back;
   int64_t wrong = 0;
   const wr_ids ids = {.count = MANY, .first = 42};
-  CHECK_OK(wr_vector_write(path, format, &ids, MANY, values, "made up"));
+  CHECK_OK(wr_vector_write(path, format, &ids, MANY, 1, values, "made up"));
   CHECK_OK(wr_vector_read(path, &(wr_vector_need){.n = MANY, .whose = "the test", .ids = &ids}, &back));
   for (int64_t i = 0; back != NULL && i < MANY; i++) wrong += memcmp(&back[i], &values[i], sizeof *back) != 0;
   CHECKF(wrong == 0, "form %d: %lld values differ", (int)format, (long long)wrong);
   wr_free(back);
   if (format == WR_VECTOR_MTX || format == WR_VECTOR_TXT || format == WR_VECTOR_NPY) return;
   CHECK_FAILS(WR_EINPUT, wr_vector_read(path, PLAIN(MANY), &back)); /* ids from 1 are others */
-  CHECK_OK(wr_vector_write(path, format, NULL, MANY, values, NULL));
+  CHECK_OK(wr_vector_write(path, format, NULL, MANY, 1, values, NULL));
   CHECK_OK(wr_vector_read(path, PLAIN(MANY), &back));
   wr_free(back);
 }
@@ -278,7 +278,7 @@ static void check_columns_trip(wr_vector_format format, const char *text) {
   char content[1024] = "";
   double *back = NULL;
   int64_t found = 0;
-  CHECK_OK(wr_columns_write(path, format, NULL, 2, 3, values, NULL));
+  CHECK_OK(wr_vector_write(path, format, NULL, 2, 3, values, NULL));
   FILE *file = fopen(path, "rb");
   size_t length = file ? fread(content, 1, sizeof content - 1, file) : 0;
   if (file) fclose(file);
@@ -315,7 +315,7 @@ static void test_columns(void) {
   check_columns_trip(WR_VECTOR_TSV, "1\t1\t0.1\t3\n2\t-0\t1e300\t4\n");
   check_columns_trip(WR_VECTOR_CSV, "id,value1,value2,value3\n1,1,0.1,3\n2,-0,1e300,4\n");
   check_columns_trip(WR_VECTOR_TXT, "1 0.1 3\n-0 1e300 4\n");
-  CHECK_FAILS(WR_EUSAGE, wr_columns_write(fixture_path("columns"), WR_VECTOR_TXT, NULL, 2, 0, six, NULL));
+  CHECK_FAILS(WR_EUSAGE, wr_vector_write(fixture_path("columns"), WR_VECTOR_TXT, NULL, 2, 0, six, NULL));
   snprintf(text, sizeof text, "%s2 3\n1\n2\n3\n4\n5\n6\n", header);
   check_refused(text, strlen(text), PLAIN(2), "vector: a vector has one column, not a matrix of 2 x 3");
   refuse_npy(1, DESCRIPTION("<i4", "False", "(2, 3)"), 24, 2, "a vector has one column, not a matrix of 2 x 3");

@@ -623,9 +623,9 @@ static void try_plan_update_values(void) {
   CHECK_FAILS(WR_EUSAGE, wr_plan_update_values(given.plan, given.larger));
 }
 
-static void try_plan_exchange(void) {
-  REFUSED("plan is NULL", wr_plan_exchange(NULL, given.plan));
-  REFUSED("other is NULL", wr_plan_exchange(given.plan, NULL));
+static void try_plan_swap(void) {
+  REFUSED("plan is NULL", wr_plan_swap(NULL, given.plan));
+  REFUSED("other is NULL", wr_plan_swap(given.plan, NULL));
 }
 
 static void try_plan_backend(void) { CHECK(wr_plan_backend(NULL) == NULL); }
@@ -671,7 +671,7 @@ static void try_env_read_bandwidth(void) {
       {"wr_plan_many_bytes", try_plan_many_bytes}, {"wr_plan_forget", try_plan_forget},                            \
       {"wr_plan_destroy", try_plan_destroy}, {"wr_plan_decode", try_plan_decode},                        \
       {"wr_plan_update_values", try_plan_update_values}, {"wr_plan_backend", try_plan_backend},          \
-      {"wr_plan_exchange", try_plan_exchange},                                                           \
+      {"wr_plan_swap", try_plan_swap},                                                                   \
       {"wr_plan_get_info", try_plan_get_info}, {"wr_plan_advise", try_plan_advise},                      \
       {"wr_plan_knobs", try_plan_knobs}, {"wr_plan_time_start", try_plan_time_start},                    \
       {"wr_plan_time_collect", try_plan_time_collect}, {"wr_plan_time_pause", try_plan_time_pause},      \

@@ -337,18 +337,18 @@ static void test_times(void) {
   close_fixture(&f);
 }
 
-/* ---- exchange ---- */
+/* ---- swap ---- */
 
 /* Knobs, format and generation are those of the other plan; times stay; nothing is prepared or promised. */
-static void test_exchange(void) {
-  CASE("two plans exchanged");
+static void test_swap(void) {
+  CASE("two plans swapped");
   fixture f = open_fixture(EVERYTHING, WR_F64, 0);
   wr_plan *other = NULL;
   wr_apply first_one = {.alpha = 1, .x = &f.x, .y = &f.y[0], .y_next = &f.y[1]};
   wr_apply adding = {.alpha = 1, .beta = 1, .x = &f.x, .y = &f.y[1]}; /* refused while the last y_next has an effect */
   make_plan(&f);
   CHECK_OK(wr_plan_create(&f.backend, "level=5", f.A, &f.env, &other));
-  CHECK_FAILS(WR_EUSAGE, wr_plan_exchange(f.plan, other));
+  CHECK_FAILS(WR_EUSAGE, wr_plan_swap(f.plan, other));
   CHECK_MESSAGE("not prepared");
   CHECK_OK(wr_plan_prepare(other));
   uint64_t generations[] = {wr_plan_generation(f.plan), wr_plan_generation(other)};
@@ -356,7 +356,7 @@ static void test_exchange(void) {
   for (int turn = 1; turn <= 3; turn++) { /* there, back, and there */
     int mine = turn % 2;
     apply_many(&f, &first_one, 1);
-    CHECK_OK(wr_plan_exchange(f.plan, other));
+    CHECK_OK(wr_plan_swap(f.plan, other));
     CHECK(wr_plan_generation(f.plan) == generations[mine] && wr_plan_generation(other) == generations[1 - mine]);
     CHECK(strcmp(wr_plan_knobs(f.plan), mine ? "level=5:mode=slow" : "level=2:mode=slow") == 0);
     CHECK(strcmp(wr_plan_knobs(other), mine ? "level=2:mode=slow" : "level=5:mode=slow") == 0);
@@ -372,8 +372,8 @@ static void test_exchange(void) {
   close_fixture(&f);
 }
 
-static void test_exchange_refusals(void) {
-  CASE("an exchange that is refused");
+static void test_swap_refusals(void) {
+  CASE("a swap that is refused");
   fixture f = open_fixture(EVERYTHING, WR_F64, 0);
   wr_csr *B = small_matrix();
   wr_plan *others[2] = {NULL, NULL}; /* of another matrix; one that rounds more */
@@ -382,11 +382,11 @@ static void test_exchange_refusals(void) {
   for (int k = 0; k < 2; k++) {
     CHECK_OK(wr_plan_create(&f.backend, "level=5", k == 0 ? B : f.A, &f.env, &others[k]));
     CHECK_OK(wr_plan_prepare(others[k]));
-    CHECK_FAILS(k == 0 ? WR_EUSAGE : WR_EUNAVAILABLE, wr_plan_exchange(f.plan, others[k]));
+    CHECK_FAILS(k == 0 ? WR_EUSAGE : WR_EUNAVAILABLE, wr_plan_swap(f.plan, others[k]));
     CHECK_MESSAGE(k == 0 ? "different matrices" : "rounds more");
     CHECK(strcmp(wr_plan_knobs(f.plan), "level=2:mode=slow") == 0);
   }
-  CHECK_OK(wr_plan_exchange(others[1], f.plan));
+  CHECK_OK(wr_plan_swap(others[1], f.plan));
   CHECK(strcmp(wr_plan_knobs(f.plan), "level=5:mode=slow") == 0);
   for (int k = 0; k < 2; k++) wr_plan_destroy(others[k]);
   close_fixture(&f);
@@ -438,8 +438,8 @@ int main(void) {
   test_update_refusals();
   test_decode();
   test_times();
-  test_exchange();
-  test_exchange_refusals();
+  test_swap();
+  test_swap_refusals();
   test_no_memory();
   return wr_test_report("plan");
 }

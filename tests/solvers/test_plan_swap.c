@@ -1,4 +1,4 @@
-/* A plan that becomes that of another backend between two iterations (wr_plan_exchange, wr_monitor.rest): with loops of the
+/* A plan that becomes that of another backend between two iterations (wr_plan_swap, wr_monitor.rest): with loops of the
  * host, and with those that a device repeats, at checks in all phases of the buffers. Vectors that nothing has prepared are
  * full of NaN, so that a plan which takes one for prepared does not converge. */
 #define _DEFAULT_SOURCE
@@ -30,7 +30,7 @@ static void rest(void *context) {
   c->rests++, c->due = 0;
   CHECK_OK(wr_plan_create(c->to, NULL, A, &c->g->env, &other));
   CHECK_OK(wr_plan_prepare(other));
-  CHECK_OK(wr_plan_exchange(*c->plan, other));
+  CHECK_OK(wr_plan_swap(*c->plan, other));
   CHECK(wr_plan_backend(*c->plan) == c->to && wr_plan_generation(*c->plan) != before);
   CHECK(wr_plan_generation(other) == before);
   wr_plan_destroy(other);
@@ -138,5 +138,5 @@ static void test_all(ground *g) {
 
 int main(void) {
   on_default_grounds(test_all);
-  return wr_test_report("exchange");
+  return wr_test_report("plan_swap");
 }
