@@ -45,7 +45,8 @@ typedef enum wr_vector_format {
 wr_vector_format wr_vector_format_named(const char *path);
 
 /* *format := what is asked for, or with WR_VECTOR_FORMATS what the ending of the name says; Matrix Market without an
- * ending, as of standard output ("-"). WR_EUSAGE: another ending, or one that denies what is asked for (.txt may be any text). */
+ * ending, as of standard output ("-"). WR_EUSAGE: another ending, or one that denies what is asked for (.txt may be any
+ * text). */
 wr_status wr_vector_format_choose(const char *path, wr_vector_format asked, wr_vector_format *format);
 
 /* Writes vectors, values[columns][n], as the columns of an array n x columns, as text each number in the shortest decimal that
