@@ -46,9 +46,10 @@ typedef struct wr_sell_coded {
   double *value;       /* [256] if kind is WR_CODED_PAIRS: values as type has them; 0 from count on */
 } wr_sell_coded;
 
-/* Bytes that a multiply reads of the format. */
+/* Bytes that a multiply reads of the format, the table once. */
 static inline int64_t wr_sell_coded_bytes(const wr_sell_coded *c) {
-  int64_t bytes = c->words * WR_CODED_ROWS * 4 + (c->slices + 1) * 4;
+  int64_t pair = c->kind == WR_CODED_PAIRS ? 4 + 8 : 4;
+  int64_t bytes = c->words * WR_CODED_ROWS * 4 + (c->slices + 1) * 4 + c->count * pair;
   if (c->kind == WR_CODED_VALUES) bytes += c->lines * WR_CODED_ROWS * wr_type_bytes(c->type) + (c->slices + 1) * 4;
   return bytes;
 }
