@@ -252,14 +252,11 @@ void *simt_memory_take(size_t bytes) {
 bool simt_memory_give(void *block) {
   memory_block *b = simt_memory_is_device(block) ? nearest(block) : nullptr;
   if (b == nullptr || b->freed || b->begin != block) return false;
-  set_open(b, false);
-  (void)madvise(b->pages, b->room, MADV_DONTNEED);
-  if (b->file >= 0) { /* other processes may go on with the file's pages */
-    if (mmap(b->pages, b->room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) ==
-        MAP_FAILED)
-      simt_fail("the pages of a shared block cannot be given back");
-    close(b->file);
-  }
+  /* As they were before, so that the kernel joins them with the guards again: it keeps track of 65530 pieces at most. A file's
+   * pages stay with other processes. */
+  if (mmap(b->pages, b->room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+    simt_fail("the pages of a block cannot be given back");
+  if (b->file >= 0) close(b->file);
   memory.used -= b->bytes;
   b->freed = true;
   for (std::vector<char> &copy : b->saved) std::vector<char>().swap(copy);
