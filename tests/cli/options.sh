@@ -8,7 +8,7 @@ settings=$work/settings conf=$work/conf
 matrix both.mtx 'coordinate real general' '2 2 3' '1 1 1' '2 2 1' '1 2 2'
 graph=$work/graph.mtx vector=$work/vector.mtx
 printf '1 2\n1 3\n2 1\n3 1\n' >"$work/graph.el"
-operand=$graph
+operand=$graph beside= # what else a command gets
 
 # name, letter or -, value, whether quoted. What is asked of the card is not solved by cpu_csr, so every run is short.
 both_options="backend k reference,cpu_csr quoted
@@ -64,14 +64,16 @@ solves_nothing='check vectors' # tested in trust.sh; for --seeds alone, tested i
 effective() { # program, arguments...
   program=$1
   shift
-  run 4 "$program" -v -k cpu_csr -d cuda "$@" "$operand"
+  # shellcheck disable=SC2086
+  run 4 "$program" -v -k cpu_csr -d cuda "$@" $beside "$operand"
   sed '/^$/q' "$out" >"$settings"
 }
 
 # As above, but the option file decides on device and backend.
 effective_by_file() { # program
   { echo 'verbose = yes' && echo 'backend = cpu_csr' && echo 'device = cuda' && echo "$2"; } >"$conf"
-  call 4 "$BUILD/$1" --config "$conf" "$operand"
+  # shellcheck disable=SC2086
+  call 4 "$BUILD/$1" --config "$conf" $beside "$operand"
   sed '/^$/q' "$out" >"$settings"
 }
 
@@ -81,8 +83,11 @@ has_line() { # line
 }
 
 check_forms() { # program, name, letter, value, plain | quoted | flag
-  line="$2 = $4" operand=$graph
-  case $2 in columns | header | separator | ids) operand=$work/graph.el ;; esac # of an edge list alone
+  line="$2 = $4" operand=$graph beside=
+  case $2 in
+    columns | header | separator | ids) operand=$work/graph.el ;; # of an edge list alone
+    format) beside="--output $work/unwritten.txt" ;;              # refused without it
+  esac
   [ "$5" != quoted ] || line="$2 = \"$4\""
   effective "$1" "--$2=$4" && has_line "$line"
   if [ "$5" = flag ]; then
