@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "config/status.h"
@@ -56,6 +57,12 @@ static const char *wr_test_case = "";
     fprintf(stderr, __VA_ARGS__);                       \
     fputc('\n', stderr);                                \
   } while (0)
+
+/* Where tests make files and folders: TMPDIR, or /tmp where that is empty or relative, since some tests go elsewhere. */
+static inline const char *wr_test_folder(void) {
+  const char *folder = getenv("TMPDIR");
+  return folder && folder[0] == '/' ? folder : "/tmp";
+}
 
 static inline int wr_test_report(const char *name) {
   printf("%s: %ld passed, %ld failed, %ld skipped\n", name, wr_test_passed, wr_test_failed, wr_test_skipped);

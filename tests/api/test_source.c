@@ -158,8 +158,7 @@ static void remove_files(void) {
 }
 
 int main(void) {
-  const char *parent = getenv("TMPDIR");
-  snprintf(folder, sizeof folder, "%.400s/windrow-test-XXXXXX", parent && *parent ? parent : "/tmp");
+  snprintf(folder, sizeof folder, "%.400s/windrow-test-XXXXXX", wr_test_folder());
   CHECK(mkdtemp(folder) != NULL);
   test_file();
   test_duplicates();

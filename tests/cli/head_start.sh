@@ -20,7 +20,7 @@ endless="--method power -x $work/first.txt --damping 0.9999999999 -n 1e15 $work/
 # Waits until the program has caught signals, and then so many seconds.
 interrupt() { # seconds
   tries=0
-  until grep -qs '^SigCgt:.*[4567cdef][0-9a-f]\{3\}$' "/proc/$(cat "$work/pid" 2>"$work/none")/status" || [ $tries -ge 600 ]; do
+  until catches_signals "$(cat "$work/pid" 2>"$work/none")" || [ $tries -ge 600 ]; do
     sleep 0.05
     tries=$((tries + 1))
   done

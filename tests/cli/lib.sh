@@ -148,6 +148,24 @@ has_card() {
   "$BUILD/pagerank" -q -d cuda gen:chain:scale=1 >"$work/card" 2>&1
 }
 
+# Whether the process catches SIGTERM (bit 14), as the programs do shortly before they iterate.
+catches_signals() { # process
+  grep -qs '^SigCgt:.*[4567cdef][0-9a-f]\{3\}$' "/proc/$1/status"
+}
+
+# Whether so many of the processes that have left a file $work/pid.NUMBER catch signals. Sets last to the number of one.
+all_catch_signals() { # count
+  catching=0
+  for file in "$work"/pid.*; do
+    last=${file##*.}
+    ! catches_signals "$last" || catching=$((catching + 1))
+  done
+  [ $catching = "$1" ]
+}
+
+# Whether SIGINT is ignored, as in the background of a shell, which no script can change.
+ignores_interrupts() { grep -qs '^SigIgn:.*[2367abef]$' /proc/self/status; }
+
 # Runs a page of docs/ from top to bottom in $work/page. A block ```sh has to succeed. A block ```text behind it is an excerpt of
 # what it has printed, of which ... leaves something out; in ```text about, numbers and ns, us, ms for s may differ. A block of
 # another language is a source, with the name of its file in its first line.
@@ -159,7 +177,6 @@ page() { # file
     /^```/ { file = sprintf("%s/%04d.%s", folder, NR + 1, substr($1, 4) $2); next }
     file { print >file }' "$1"
   ulimited=$(sh -c "ulimit -v 3000000 && '$BUILD/pagerank' --version" 2>/dev/null) # "": as with a sanitizer
-  ignored=$(grep -s '^SigIgn:.*[2367abef]$' /proc/self/status) # "": not SIGINT, as in the background of a shell
   is_run=
   for block in "$work"/blocks/*; do
     name=${block##*/}
@@ -173,7 +190,7 @@ page() { # file
           skip 1 'this build does not run in 3 GB of address space'
           continue
         fi
-        if [ -n "$ignored" ] && grep -q 'timeout .*-s INT' "$block"; then
+        if ignores_interrupts && grep -q 'timeout .*-s INT' "$block"; then
           skip 1 'SIGINT is ignored here, as in the background of a shell'
           continue
         fi

@@ -128,7 +128,7 @@ check_signal() {
   "$BUILD/bicgstab" -d cpu --method cg --scale none -n 1e15 --jsonl "$lines" "@$list" >"$out" 2>"$err" &
   child=$!
   waited=0
-  until grep -q '^SigCgt:.*[4567cdef]...$' /proc/$child/status 2>/dev/null || [ $waited -ge 3000 ]; do # SIGTERM is bit 14
+  until catches_signals $child || [ $waited -ge 3000 ]; do
     sleep 0.1
     waited=$((waited + 1))
   done

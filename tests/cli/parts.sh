@@ -390,16 +390,6 @@ else
   skip 3 'the program does not start in little memory, as under a sanitizer or with the libraries of CUDA'
 fi
 
-# Whether three processes solve: they catch SIGTERM (bit 14) then. Sets last to the number of one.
-all_solve() {
-  solving=0
-  for file in "$work"/pid.*; do
-    last=${file##*.}
-    ! grep -qs '^SigCgt:.*[4567cdef][0-9a-f]\{3\}$' "/proc/$last/status" || solving=$((solving + 1))
-  done
-  [ $solving = 3 ]
-}
-
 # One of three processes stops in a solve that would take over 100000 iterations.
 stopped() { # what to do to the process, exit code, seconds that the others wait
   rm -f "$work/code" "$work"/pid.*
@@ -409,7 +399,7 @@ stopped() { # what to do to the process, exit code, seconds that the others wait
       "$BUILD/bicgstab" --patience "$3" --method cg --scale none -n 1e15 gen:jump:n=700 >"$out" 2>"$err"
     echo $? >"$work/code"
   } &
-  until all_solve || [ -e "$work/code" ]; do sleep 0.05; done
+  until all_catch_signals 3 || [ -e "$work/code" ]; do sleep 0.05; done
   kill -s "$1" "$last"
   wait
   command="mpirun, of which a process gets $1"

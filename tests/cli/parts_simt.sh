@@ -146,7 +146,7 @@ call 4 env WINDROW_PARTS=1 "$BUILD/simt/bicgstab" -g 2 gen:stencil:n=8
 says "$err" 'mpirun has started this process without telling it of the others'
 
 # A process that stops in a solve that would take over 100000 iterations: the card of the other one waits for it no longer than
-# asked for. Signals are caught (SIGTERM is bit 14) shortly before the iterations begin.
+# asked for.
 rm -f "$work/code" "$work"/pid.*
 {
   # shellcheck disable=SC2016
@@ -155,15 +155,7 @@ rm -f "$work/code" "$work"/pid.*
     >"$out" 2>"$err"
   echo $? >"$work/code"
 } &
-solving=0
-until [ $solving = 2 ] || [ -e "$work/code" ]; do
-  sleep 0.05
-  solving=0
-  for file in "$work"/pid.*; do
-    last=${file##*.}
-    ! grep -qs '^SigCgt:.*[4567cdef][0-9a-f]\{3\}$' "/proc/$last/status" || solving=$((solving + 1))
-  done
-done
+until all_catch_signals 2 || [ -e "$work/code" ]; do sleep 0.05; done
 sleep 1
 kill -s STOP "$last"
 wait

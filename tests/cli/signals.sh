@@ -14,10 +14,6 @@ endless="pagerank --method power -x $work/first.mtx --damping 0.9999999999 -n 1e
 # iterations.
 long='bicgstab --method cg --scale none -n 1e15 gen:jump:n=700'
 
-catches_signals() { # process: is SIGTERM (bit 14) caught?
-  grep -qs '^SigCgt:.*[4567cdef][0-9a-f]\{3\}$' "/proc/$1/status"
-}
-
 sleeps() { # process: does it sleep, and catch signals?
   catches_signals "$1" && grep -qs '^State:.*S' "/proc/$1/status"
 }
@@ -139,7 +135,7 @@ check_limit_and_nohup() {
 
 if [ ! -e /proc/self/status ]; then
   skip 1 'no /proc, which tells when a program solves'
-elif grep -q '^SigIgn:.*[2367abef]$' /proc/self/status; then
+elif ignores_interrupts; then
   skip 1 'SIGINT is ignored here, as in the background of a shell'
 else
   check_iterate INT

@@ -42,8 +42,7 @@ static void put(const char *path, const char *format, ...) {
 
 /* A new folder; all of this process counts as touched. */
 static void begin(void) {
-  const char *parent = getenv("TMPDIR");
-  snprintf(root, sizeof root, "%s/windrow-limits-XXXXXX", parent && parent[0] == '/' ? parent : "/tmp");
+  snprintf(root, sizeof root, "%s/windrow-limits-XXXXXX", wr_test_folder());
   CHECK(mkdtemp(root) != NULL);
   put("/proc/self/status", "VmSize:\t 9 kB\nRssAnon:\t 100000000 kB\nVmSwap:\t 0 kB\n");
 }

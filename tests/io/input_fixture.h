@@ -16,8 +16,7 @@ static char fixture_home[512];
 
 /* Makes the folder, under TMPDIR. */
 static inline void fixture_begin(void) {
-  const char *parent = getenv("TMPDIR");
-  snprintf(fixture_home, sizeof fixture_home, "%.400s/windrow-test-XXXXXX", parent && *parent ? parent : "/tmp");
+  snprintf(fixture_home, sizeof fixture_home, "%.400s/windrow-test-XXXXXX", wr_test_folder());
   CHECKF(mkdtemp(fixture_home) != NULL, "%s: %s", fixture_home, strerror(errno));
 }
 

@@ -385,8 +385,7 @@ static void test_append(void) {
 }
 
 int main(void) {
-  const char *parent = getenv("TMPDIR");
-  snprintf(folder, sizeof folder, "%s/windrow-output-XXXXXX", parent && parent[0] == '/' ? parent : "/tmp");
+  snprintf(folder, sizeof folder, "%s/windrow-output-XXXXXX", wr_test_folder());
   if (!mkdtemp(folder)) {
     perror(folder);
     return 1;

@@ -370,8 +370,7 @@ static void test_looks(void) {
 
 int main(void) {
   char folder[440], path[480];
-  const char *parent = getenv("TMPDIR");
-  snprintf(folder, sizeof folder, "%.400s/windrow-test-XXXXXX", parent && *parent ? parent : "/tmp");
+  snprintf(folder, sizeof folder, "%.400s/windrow-test-XXXXXX", wr_test_folder());
   if (mkdtemp(folder) == NULL || setenv("XDG_CACHE_HOME", folder, 1) != 0) return 1;
   test_looks();
   now.testing.hasty = 1;

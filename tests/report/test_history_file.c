@@ -53,8 +53,7 @@ static void test_not_written(void) {
 }
 
 int main(void) {
-  const char *parent = getenv("TMPDIR");
-  snprintf(path, sizeof path, "%s/windrow-history-%ld", parent && *parent ? parent : "/tmp", (long)getpid());
+  snprintf(path, sizeof path, "%s/windrow-history-%ld", wr_test_folder(), (long)getpid());
   test_written();
   test_not_written();
   return wr_test_report("history_file");

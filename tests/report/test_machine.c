@@ -21,11 +21,10 @@ static void test_gpu(void) {
     int is_gpu;
   } cases[] = {{"nvidia0", 1}, {"nvidia7", 1}, {"nvidia15", 1}, {"nvidiactl", 0}, {"nvidia-uvm", 0}, {"sda", 0}};
   char folder[512], path[600];
-  const char *parent = getenv("TMPDIR");
   CASE("device files");
-  snprintf(folder, sizeof folder, "%s/windrow.XXXXXX", parent && *parent ? parent : "/tmp");
+  snprintf(folder, sizeof folder, "%s/windrow.XXXXXX", wr_test_folder());
   if (mkdtemp(folder) == NULL) {
-    SKIP("no folder can be made in %s", parent && *parent ? parent : "/tmp");
+    SKIP("no folder can be made in %s", wr_test_folder());
     return;
   }
   CHECK(!wr_machine_has_gpu(folder));

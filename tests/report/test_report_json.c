@@ -21,9 +21,8 @@ static char *read_whole(const char *path) {
 /* The report as it is written to a file under TMPDIR. */
 static char *report(const wr_problem_facts *problem, const wr_run *runs, int count, const char *settings) {
   char path[512];
-  const char *parent = getenv("TMPDIR");
   wr_ledger process = {.seconds = {[WR_PHASE_INIT] = 0.5, [WR_PHASE_VERIFY] = 0.25}};
-  snprintf(path, sizeof path, "%s/windrow-json-%ld", parent && *parent ? parent : "/tmp", (long)getpid());
+  snprintf(path, sizeof path, "%s/windrow-json-%ld", wr_test_folder(), (long)getpid());
   CHECK_OK(wr_report_json(path, problem, runs, count, settings, &process));
   char *text = read_whole(path);
   unlink(path);
@@ -248,12 +247,11 @@ static void test_backward(void) {
 static void test_certificate(void) {
   CASE("--check");
   char path[512];
-  const char *parent = getenv("TMPDIR");
   wr_ledger process = {.seconds = {[WR_PHASE_INIT] = 0.5}};
   wr_problem_facts problem = fixture_problem("bicgstab");
   wr_certificate c = {.x = "x \"y\".mtx", .measure = 0.5, .error = 0x1p-50, .limit = 0.25, .attainable = 0x1p-40,
                       .backward = (double)INFINITY, .backward_row = 6, .by_backward = 1, .is_relative = 1};
-  snprintf(path, sizeof path, "%s/windrow-json-%ld", parent && *parent ? parent : "/tmp", (long)getpid());
+  snprintf(path, sizeof path, "%s/windrow-json-%ld", wr_test_folder(), (long)getpid());
   CHECK_OK(wr_report_check_json(path, &problem, &c, "check = \"x\"\n", &process));
   char *text = read_whole(path);
   unlink(path);
@@ -281,7 +279,6 @@ static void test_certificate(void) {
 static void test_scores(void) {
   CASE("--check of scores");
   char path[512];
-  const char *parent = getenv("TMPDIR");
   wr_ledger process = {.seconds = {[WR_PHASE_INIT] = 0.5}};
   wr_problem_facts problem = fixture_problem("pagerank");
   problem.measure = WR_MEASURE_L1_ERROR;
@@ -290,7 +287,7 @@ static void test_scores(void) {
                                  .ties = 3, .normalised = 1, .order_bound = 0x1p-20, .worst = 77, .worst_score = 0.125,
                                  .worst_change = -0.0625, .reading = "damping 0.5", .reading_damping = 0.5,
                                  .reading_factor = 3, .reading_bound = 0x1p-30}};
-  snprintf(path, sizeof path, "%s/windrow-json-%ld", parent && *parent ? parent : "/tmp", (long)getpid());
+  snprintf(path, sizeof path, "%s/windrow-json-%ld", wr_test_folder(), (long)getpid());
   CHECK_OK(wr_report_check_json(path, &problem, &c, "", &process));
   char *text = read_whole(path);
   unlink(path);
