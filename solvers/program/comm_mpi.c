@@ -88,8 +88,11 @@ static wr_status begin(wr_comm *comm, const wr_parcel *send, const wr_parcel *re
 
 static wr_status end(wr_comm *comm, const char *what) {
   mpi_state *s = comm->state;
+  double waited = comm->waited;
   PASS(wr_error_raise(&comm->broken));
-  return finish(comm, what, s->requests, s->count);
+  wr_status status = finish(comm, what, s->requests, s->count);
+  comm->waited_halo += comm->waited - waited;
+  return status;
 }
 
 static const wr_comm_ops mpi = {

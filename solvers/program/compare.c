@@ -281,16 +281,17 @@ static void take_worst(wr_run *run) {
   run->result = run->sides[worst].result, run->verdict = run->sides[worst].verdict;
 }
 
-/* Solves the right-hand side `side`, and adds the seconds in exchanges with other parts to run->waited. seconds: of it, and of
- * its share of what was done for several at once. */
+/* Solves the right-hand side `side`, and adds the seconds in exchanges with other parts to run->waited and waited_halo.
+ * seconds: of it, and of its share of what was done for several at once. */
 static wr_status solve_side(wr_comparison *c, wr_run *run, void *solve, wr_env *env, const wr_monitor *monitor,
                             int64_t side, wr_result *result, double *seconds) {
   double moved = 0, begin = wr_clock(), waited = c->comm ? c->comm->waited : 0;
+  double waited_halo = c->comm ? c->comm->waited_halo : 0;
   if (count_sides(c) > 1) PASS(c->program->take_side(c->problem, solve, side, monitor, &moved));
   PASS(c->program->run(solve, monitor, result));
   PASS(env->ops->wait(env));
   *seconds = wr_clock() - begin + moved;
-  if (c->comm) run->waited += c->comm->waited - waited;
+  if (c->comm) run->waited += c->comm->waited - waited, run->waited_halo += c->comm->waited_halo - waited_halo;
   return WR_OK;
 }
 
@@ -490,11 +491,11 @@ static wr_status solve_sets(wr_comparison *c, int index, wr_plan *plan, wr_env *
   wr_progress_begin(&progress, stderr);
   wr_monitor monitor = {.preparing = c->settings->quiet ? NULL : wr_progress_prepare, .context = &progress,
                         .interrupted = c->interrupted, .deadline = c->deadline, .comm = c->comm};
-  double waited = c->comm ? c->comm->waited : 0;
+  double waited = c->comm ? c->comm->waited : 0, waited_halo = c->comm ? c->comm->waited_halo : 0;
   wr_ledger_enter(&run->ledger, WR_PHASE_SOLVE);
   TRY(wr_plan_time_start(plan));
   TRY(c->program->run_sets(c->problem, c->settings, plan, env, &monitor, run));
-  if (c->comm) run->waited = c->comm->waited - waited;
+  if (c->comm) run->waited = c->comm->waited - waited, run->waited_halo = c->comm->waited_halo - waited_halo;
   TRY(wr_plan_time_collect(plan));
   run->ran = 1;
   TRY(take_times(run, plan));

@@ -438,7 +438,8 @@ static wr_status collect_parts(job *j) {
   memset(&mine, 0, sizeof mine);
   mine.rows = j->A->nrows, mine.entries = j->A->nnz, mine.halo = halo->count;
   mine.sent = halo->whole ? (comm->size - 1) * halo->own : halo->to[comm->size];
-  mine.waited = j->runs[0].waited, mine.solve = j->runs[0].ledger.seconds[WR_PHASE_SOLVE];
+  mine.waited = j->runs[0].waited, mine.waited_halo = j->runs[0].waited_halo;
+  mine.solve = j->runs[0].ledger.seconds[WR_PHASE_SOLVE];
   PASS(wr_comm_agree(comm, wr_alloc(&j->facts.parts, comm->size, sizeof mine, "facts about parts")));
   j->facts.part_count = comm->size;
   return comm->ops->gather(comm, "facts about parts", &mine, sizeof mine, j->facts.parts);

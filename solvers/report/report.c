@@ -352,10 +352,11 @@ void wr_report_try(wr_writer *out, const wr_run *run) {
 }
 
 static void add_part(wr_line *line, const char *before, const wr_part_facts *part) {
-  char rows[TEXT_ROOM], entries[TEXT_ROOM], halo[TEXT_ROOM], sent[TEXT_ROOM], waited[TEXT_ROOM];
-  wr_line_add(line, "%s%s rows, %s nonzeros, %s elements from others, %s to others, waited %s", before,
-              wr_text_count(part->rows, rows), wr_text_count(part->entries, entries), wr_text_count(part->halo, halo),
-              wr_text_count(part->sent, sent), wr_text_seconds(part->waited, waited));
+  char rows[TEXT_ROOM], entries[TEXT_ROOM], halo[TEXT_ROOM], sent[TEXT_ROOM], elements[TEXT_ROOM], sums[TEXT_ROOM];
+  wr_line_add(line, "%s%s rows, %s nonzeros, %s elements from others, %s to others, waited %s for them and %s in sums",
+              before, wr_text_count(part->rows, rows), wr_text_count(part->entries, entries),
+              wr_text_count(part->halo, halo), wr_text_count(part->sent, sent),
+              wr_text_seconds(part->waited_halo, elements), wr_text_seconds(part->waited - part->waited_halo, sums));
 }
 
 /* The largest numbers of all parts or, verbose, each part. */
@@ -363,15 +364,18 @@ static void print_parts(wr_writer *out, const wr_problem_facts *problem, const w
   wr_line line = {0};
   wr_part_facts most = {0};
   char before[64];
+  double in_sums = 0;
   for (int64_t k = 0; k < problem->part_count; k++) {
     const wr_part_facts *part = &problem->parts[k];
     if (part->rows > most.rows) most.rows = part->rows;
     if (part->entries > most.entries) most.entries = part->entries;
     if (part->halo > most.halo) most.halo = part->halo;
     if (part->sent > most.sent) most.sent = part->sent;
-    most.waited = fmax(most.waited, part->waited);
+    in_sums = fmax(in_sums, part->waited - part->waited_halo);
+    most.waited_halo = fmax(most.waited_halo, part->waited_halo);
   }
   if (problem->part_count == 0) return;
+  most.waited = most.waited_halo + in_sums;
   snprintf(before, sizeof before, "%" PRId64 " processes, at most ", problem->part_count);
   add_part(&line, before, &most);
   double busy = wr_parts_busy(problem->parts, problem->part_count);

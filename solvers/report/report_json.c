@@ -47,6 +47,7 @@ static void write_parts(wr_json *json, const wr_problem_facts *problem) {
     wr_json_integer(json, "halo", part->halo);
     wr_json_integer(json, "sent", part->sent);
     wr_json_real(json, "waited_s", part->waited);
+    wr_json_real(json, "waited_halo_s", part->waited_halo);
     wr_json_real(json, "solve_s", part->solve);
     wr_json_end(json, '}');
   }

@@ -90,7 +90,7 @@ typedef struct wr_run {
   wr_ledger ledger;        /* phases that all runs share (read, ...) and those of this run             */
   double apply_total, apply_median, apply_low, apply_high, apply_first; /* s; median with 95% interval */
   int64_t applies;
-  double waited;           /* s: as in wr_part_facts                                                  */
+  double waited, waited_halo; /* s: as in wr_part_facts                                              */
   int timed_afterwards;    /* 1: the device repeated the iterations, and applies were timed afterwards */
   double setup;            /* s: prepare with tuning, for break-even                                  */
   double warm;             /* s: a second solve with the prepared plan; 0: not measured               */
@@ -119,7 +119,9 @@ typedef enum wr_measure {
 typedef struct wr_part_facts {
   int64_t rows, entries;
   int64_t halo, sent; /* elements of x that it gets from the others for a multiply, and that it sends to them            */
-  double waited;      /* s of the solve in exchanges and sums with the others, of which most is waiting                  */
+  double waited;      /* s of the solve in exchanges and sums with the others, of which most is waiting; on GPUs that    */
+                      /* exchange with each other, of an exchange beside a sum what it takes longer than that            */
+  double waited_halo; /* of waited, s for elements of x                                                                  */
   double solve;       /* s of the solve                                                                                  */
 } wr_part_facts;
 

@@ -157,6 +157,8 @@ static void write_features(wr_json *json, const wr_spmv_table *t) {
   wr_json_real(json, "lockstep", f.lockstep);
   wr_json_real(json, "gather", f.gather);
   wr_json_real(json, "row_gather", f.row_gather);
+  wr_json_real(json, "tile_gather", f.tile_gather);
+  wr_json_real(json, "narrow", f.narrow);
   wr_json_real(json, "hubs", f.hubs);
   wr_json_end(json, '}');
 }

@@ -23,6 +23,12 @@ enum {
   WR_GATHERS = 2048,      /* of 32 consecutive entries that are looked at                                  */
   WR_ROW_GROUPS = 256,    /* of 32 rows, of each of which so many entries are looked at:                   */
   WR_GROUP_STEPS = 32,
+  WR_TILES = 64,          /* of consecutive entries that are looked at, of                                 */
+  WR_TILE_CHUNKS = 16,    /* chunks each, a chunk being what a warp of lane_csr takes at a time:           */
+  WR_TILE_CHUNK = 256,
+  WR_TILE = WR_TILE_CHUNKS * WR_TILE_CHUNK,
+  WR_TILE_SLOTS = 2 * WR_TILE, /* of the set of a tile's sectors                                      */
+  WR_NARROW = 1 << 15,    /* columns of a window                                                          */
   WR_TESTED = 8192,       /* entries that tell the hubs' share                                             */
   WR_HUB_SLOTS = 1 << 17, /* of the set of hubs: more than twice as many as elements of f32 in WR_HUB_BYTES */
   WR_SECTOR_BYTES = 32
@@ -37,6 +43,8 @@ enum {
   WR_MOST = 2 * WR_ROW_COUNTS,           /* squares of lengths; WR_STEPS: sum of the longest rows of groups of 32       */
   WR_GATHERED, WR_GATHER_SECTORS,        /* entries, and different sectors of x, of WR_GATHERS                          */
   WR_ROW_GATHERED, WR_ROW_SECTORS,       /* and of WR_ROW_GROUPS                                                        */
+  WR_TILED, WR_TILE_SECTORS,             /* and of WR_TILES                                                             */
+  WR_CHUNKED, WR_NARROW_CHUNKS,          /* chunks of these, and those whose columns lie in two windows                 */
   WR_FOUND,                              /* of WR_TESTED, in columns of the set of hubs                                 */
   WR_FEATURE_COUNTS
 };
@@ -77,6 +85,16 @@ WR_FEATURE_INLINE int64_t wr_at_most(int64_t all, int64_t most) { return all < m
 WR_FEATURE_INLINE int64_t wr_sampled_group(int64_t g, int64_t count, int64_t all) {
   return g * all / count * WR_FEATURE_ROWS;
 }
+
+/* Tiles of so many entries, the last one of the rest; the first entry of the g-th of those that are looked at. */
+WR_FEATURE_INLINE int64_t wr_tiles_of(int64_t nnz) { return (nnz + WR_TILE - 1) / WR_TILE; }
+WR_FEATURE_INLINE int64_t wr_tile_begin(int64_t nnz, int64_t g) {
+  int64_t all = wr_tiles_of(nnz), count = wr_at_most(all, WR_TILES);
+  return g * all / count * WR_TILE;
+}
+
+/* Where the search for a sector, plus 1, begins in the set of a tile's. */
+WR_FEATURE_INLINE uint32_t wr_tile_slot(uint32_t sector) { return sector * UINT32_C(0x9e3779b1) >> 19; }
 
 /* A pseudo-random entry of the n-th of `count` equal ranges, count <= nnz. */
 WR_FEATURE_INLINE int64_t wr_drawn_entry(int64_t nnz, int64_t n, int64_t count) {

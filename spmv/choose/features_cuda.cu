@@ -1,4 +1,4 @@
-/* The counts of feature_sample.h, of a matrix on a device: three kernels and one small download. */
+/* The counts of feature_sample.h, of a matrix on a device: five kernels and one small download. */
 #include "spmv/choose/feature_sample.h"
 #include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
@@ -98,6 +98,48 @@ __global__ void __launch_bounds__(THREADS)
   add_sectors(has ? col[row_ptr[i] + step] : -1, in_sector, &counts[WR_ROW_GATHERED], &counts[WR_ROW_SECTORS]);
 }
 
+/* A thread block for each tile; its warps take chunks in turn. */
+__global__ void __launch_bounds__(THREADS)
+    count_tiles(int64_t nnz, const int32_t *col, int32_t in_sector, count *counts) {
+  constexpr int EACH = WR_TILE_CHUNK / WR_WARP;
+  WR_SHARED(uint32_t, set, WR_TILE_SLOTS);
+  const unsigned all = (unsigned)WR_FULL_MASK;
+  const int lane = threadIdx.x % WR_WARP;
+  const int64_t first = wr_tile_begin(nnz, blockIdx.x), end = min(first + WR_TILE, nnz);
+  for (int s = (int)threadIdx.x; s < WR_TILE_SLOTS; s += THREADS) set[s] = 0;
+  __syncthreads();
+  count different = 0, chunks = 0, narrow = 0;
+  for (int64_t chunk = first + (int64_t)(threadIdx.x / WR_WARP) * WR_TILE_CHUNK; chunk < end;
+       chunk += WARPS * WR_TILE_CHUNK) {
+    int32_t column[EACH];
+    int least = INT32_MAX, second = INT32_MAX;
+    bool enough = true;
+    for (int j = 0; j < EACH; j++) {
+      int64_t k = chunk + j * WR_WARP + lane;
+      column[j] = k < end ? col[k] : INT32_MAX;
+      least = min(least, column[j]);
+    }
+    least = wr_warp_min(least);
+    for (int j = 0; j < EACH; j++)
+      if (column[j] - least >= WR_NARROW && column[j] < second) second = column[j];
+    second = wr_warp_min(second);
+    for (int j = 0; j < EACH; j++) {
+      enough = enough && (column[j] == INT32_MAX || column[j] < second || column[j] - second < WR_NARROW - 1);
+      if (column[j] == INT32_MAX) continue;
+      uint32_t sector = (uint32_t)column[j] / (uint32_t)in_sector + 1, s = wr_tile_slot(sector), before;
+      while ((before = atomicCAS(&set[s], 0u, sector)) != 0 && before != sector) s = (s + 1) % WR_TILE_SLOTS;
+      different += before == 0;
+    }
+    narrow += __all_sync(all, enough), chunks++;
+  }
+  different = warp_sum(different);
+  if (lane != 0) return;
+  atomicAdd(&counts[WR_TILE_SECTORS], different);
+  atomicAdd(&counts[WR_NARROW_CHUNKS], narrow);
+  atomicAdd(&counts[WR_CHUNKED], chunks);
+  if (threadIdx.x == 0) atomicAdd(&counts[WR_TILED], (count)(end - first));
+}
+
 /* The set as of find_hub on the host; where a column lies in it depends on the order of the threads, whether it does not. */
 __global__ void __launch_bounds__(THREADS) draw_hubs(int64_t nnz, int64_t draws, const int32_t *col, int32_t *set) {
   int64_t n = (int64_t)blockIdx.x * THREADS + threadIdx.x;
@@ -128,6 +170,8 @@ static wr_status launch(const wr_csr *A, wr_env *env, const wr_csr_view *view, i
   if (A->nnz == 0) return WR_OK;
   PASS(WR_LAUNCH((count_sectors<P>), (unsigned)((warps + WARPS - 1) / WARPS), THREADS, 0, env->stream, A->nrows,
                  A->nnz, row_ptr, view->col, in_sector, counts));
+  PASS(WR_LAUNCH((count_tiles), (unsigned)wr_at_most(wr_tiles_of(A->nnz), WR_TILES), THREADS, 0, env->stream, A->nnz,
+                 view->col, in_sector, counts));
   if (draws == 0) return WR_OK;
   PASS(WR_LAUNCH((draw_hubs), (unsigned)((draws + THREADS - 1) / THREADS), THREADS, 0, env->stream, A->nnz, draws,
                  view->col, set));

@@ -75,6 +75,41 @@ static void count_row_gathers(const wr_csr *A, int32_t in_sector, int64_t *count
   counts[WR_ROW_GATHERED] = entries, counts[WR_ROW_SECTORS] = sectors;
 }
 
+/* Whether so many columns, at least one, lie in two windows: from the least one on, and from the least one beyond that on. */
+static int are_narrow(const int32_t *col, int count) {
+  int32_t least = INT32_MAX, second = INT32_MAX;
+  int enough = 1;
+  for (int k = 0; k < count; k++) least = col[k] < least ? col[k] : least;
+  for (int k = 0; k < count; k++)
+    if (col[k] - least >= WR_NARROW && col[k] < second) second = col[k];
+  for (int k = 0; k < count; k++) enough &= col[k] < second || col[k] - second < WR_NARROW - 1;
+  return enough;
+}
+
+static wr_status count_tiles(const wr_csr *A, int32_t in_sector, int64_t *counts) {
+  uint32_t *set = NULL;
+  int64_t count = wr_at_most(wr_tiles_of(A->nnz), WR_TILES);
+  PASS(wr_alloc(&set, WR_TILE_SLOTS, sizeof *set, "sectors of a sample"));
+  for (int64_t g = 0; g < count; g++) {
+    int64_t first = wr_tile_begin(A->nnz, g), here = wr_at_most(A->nnz - first, WR_TILE);
+    const int32_t *col = A->col + first;
+    memset(set, 0, WR_TILE_SLOTS * sizeof *set);
+    for (int64_t k = 0; k < here; k++) {
+      uint32_t sector = (uint32_t)col[k] / (uint32_t)in_sector + 1, s = wr_tile_slot(sector);
+      while (set[s] != 0 && set[s] != sector) s = (s + 1) % WR_TILE_SLOTS;
+      counts[WR_TILE_SECTORS] += set[s] == 0;
+      set[s] = sector;
+    }
+    for (int64_t k = 0; k < here; k += WR_TILE_CHUNK) {
+      counts[WR_NARROW_CHUNKS] += are_narrow(col + k, (int)wr_at_most(here - k, WR_TILE_CHUNK));
+      counts[WR_CHUNKED]++;
+    }
+    counts[WR_TILED] += here;
+  }
+  wr_free(set);
+  return WR_OK;
+}
+
 /* The slot of the column in the set of hubs, or the empty one where it belongs. A slot has the column plus 1, or 0. */
 static int32_t *find_hub(int32_t *set, int32_t column) {
   uint32_t s = wr_hub_slot(column);
@@ -125,6 +160,8 @@ void wr_features_of_counts(const wr_csr *A, wr_type type, const int64_t *counts,
   f->lockstep = entries > 0 ? steps * WR_FEATURE_ROWS / entries : 1;
   if (counts[WR_GATHERED] > 0) f->gather = (double)counts[WR_GATHER_SECTORS] / (double)counts[WR_GATHERED];
   if (counts[WR_ROW_GATHERED] > 0) f->row_gather = (double)counts[WR_ROW_SECTORS] / (double)counts[WR_ROW_GATHERED];
+  if (counts[WR_TILED] > 0) f->tile_gather = (double)counts[WR_TILE_SECTORS] / (double)counts[WR_TILED];
+  if (counts[WR_CHUNKED] > 0) f->narrow = (double)counts[WR_NARROW_CHUNKS] / (double)counts[WR_CHUNKED];
   f->hubs = wr_hub_draws(A->ncols, A->nnz, type) > 0 ? (double)counts[WR_FOUND] / WR_TESTED : 1;
 }
 
@@ -134,6 +171,7 @@ wr_status wr_matrix_features_get(const wr_csr *A, wr_type type, wr_matrix_featur
   for (int zone = 0; zone < WR_ZONES; zone++) count_zone(A, zone, counts);
   count_gathers(A, in_sector, counts);
   count_row_gathers(A, in_sector, counts);
+  PASS(count_tiles(A, in_sector, counts));
   PASS(count_hubs(A, type, counts));
   wr_features_of_counts(A, type, counts, f);
   return WR_OK;

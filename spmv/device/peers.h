@@ -54,7 +54,7 @@ wr_status wr_peers_await(wr_peers *peers, wr_env *env);
 /* Behind a wait for the device: WR_OK, or WR_EDEVICE: a kernel has waited in vain for another part. Not collective. */
 wr_status wr_peers_check(wr_peers *peers);
 
-/* Adds to comm->waited what kernels have waited since the last call. Waits for the device; not collective. */
+/* Adds to comm->waited and waited_halo what kernels have waited since the last call. Waits for the device; not collective. */
 wr_status wr_peers_count_waiting(wr_peers *peers, wr_env *env);
 
 /* The exchange of a halo, of elements of env's type. */

@@ -30,7 +30,7 @@ struct wr_peers {
   wr_comm *comm;
   int device;
   parts_view view;
-  unsigned long long waited; /* of now->waited, what comm->waited has */
+  unsigned long long waited[2]; /* of now->waited, what comm has */
   const unsigned *stop;      /* of the loop that is recorded           */
   loop_entry *entries;       /* of loops                               */
   loop_entry *recorded;      /* of the loop that is recorded, or NULL  */
@@ -285,14 +285,16 @@ extern "C" wr_status wr_peers_check(wr_peers *peers) {
 }
 
 extern "C" wr_status wr_peers_count_waiting(wr_peers *peers, wr_env *env) {
-  unsigned long long waited = 0;
+  unsigned long long waited[2] = {};
   PASS(wr_peers_await(peers, env));
   PASS(wr_cuda_enter(env));
-  PASS(WR_CUDA(cudaMemcpyAsync(&waited, &peers->view.now->waited, sizeof waited, cudaMemcpyDeviceToHost,
+  PASS(WR_CUDA(cudaMemcpyAsync(waited, peers->view.now->waited, sizeof waited, cudaMemcpyDeviceToHost,
                                (cudaStream_t)env->stream)));
   PASS(WR_CUDA(cudaStreamSynchronize((cudaStream_t)env->stream)));
-  peers->comm->waited += 1e-9 * (double)(waited - peers->waited);
-  peers->waited = waited;
+  double in_sums = 1e-9 * (double)(waited[IN_SUMS] - peers->waited[IN_SUMS]);
+  double for_elements = 1e-9 * (double)(waited[FOR_ELEMENTS] - peers->waited[FOR_ELEMENTS]);
+  peers->comm->waited += in_sums + for_elements, peers->comm->waited_halo += for_elements;
+  memcpy(peers->waited, waited, sizeof waited);
   return WR_OK;
 }
 
@@ -348,17 +350,17 @@ static int64_t sends_to(const wr_halo *halo, int r) {
   return halo->whole ? halo->own : halo->to[r + 1] - halo->to[r];
 }
 
-/* words[count], zeroed, := of the elements that are sent to part r. */
-static void fill_words(const wr_halo *halo, int r, int64_t count, wr_outbox_word *words) {
+/* words[k * stride], zeroed, := of the elements that are sent to part r, k < count. */
+static void fill_words(const wr_halo *halo, int r, int64_t count, int stride, wr_outbox_word *words) {
   uint32_t before = 0;
   const int32_t *list = halo->whole ? NULL : halo->send + halo->to[r];
   for (int64_t k = 0; k < sends_to(halo, r); k++) {
     int64_t i = list ? list[k] : k;
-    words[i / 32].needed |= 1u << i % 32;
+    words[i / 32 * stride].needed |= 1u << i % 32;
   }
   for (int64_t w = 0; w < count; w++) {
-    words[w].before = before;
-    for (uint32_t bits = words[w].needed; bits; bits &= bits - 1) before++;
+    words[w * stride].before = before;
+    for (uint32_t bits = words[w * stride].needed; bits; bits &= bits - 1) before++;
   }
 }
 
@@ -374,12 +376,12 @@ static wr_status open_outbox(wr_peer_halo *h, wr_env *env) {
   const parts_view &view = h->peers->view;
   TRY(wr_alloc_zeroed(&words, count * (view.size - 1), sizeof *words, "the halo"));
   TRY(wr_device_alloc_shared(env, &h->words, count * (view.size - 1), sizeof *h->words, "the halo"));
-  box.uses_records = h->uses_records, box.exchange = &view.now->exchange;
+  box.uses_records = h->uses_records, box.exchange = &view.now->exchange, box.words = h->words;
   for (int r = 0; r < view.size; r++) {
     if (r == view.rank) continue;
     char *to = (char *)h->come[r] + h->at[r] * element_bytes(h, env->type);
-    fill_words(halo, r, count, words + box.parts * count);
-    box.part[box.parts] = {h->words + box.parts * count, {to, to + h->counts[r] * element_bytes(h, env->type)}};
+    fill_words(halo, r, count, view.size - 1, words + box.parts);
+    box.to[box.parts][0] = to, box.to[box.parts][1] = to + h->counts[r] * element_bytes(h, env->type);
     box.parts++;
   }
   TRY(wr_device_upload(env, h->words, words, 2 * box.parts * count, WR_AS_4_BYTES));

@@ -50,7 +50,9 @@ typedef struct counts {
   unsigned agreed;              /* not 0: a part wants to stop, or has waited in vain          */
   unsigned broken;              /* 1: a kernel has waited in vain, and none waits any more     */
   unsigned sent, begun;         /* blocks of the exchange that runs that have sent; that have begun */
-  unsigned long long waited;    /* nanoseconds                                                 */
+  unsigned long long waited[2]; /* nanoseconds in sums and for elements of halos               */
+  unsigned long long added;     /* when the last sum was there                                 */
+  unsigned long long came[2];   /* when the elements of even and odd exchanges beside a sum were there */
   unsigned long long began;     /* by NCCL: when the sum that runs began                       */
 } counts;
 
@@ -73,8 +75,17 @@ static __device__ inline void give_up(const parts_view &p) {
   p.told->broken = 1;
 }
 
-static __device__ inline void count_waiting(const parts_view &p, uint64_t begin) {
-  p.now->waited += wr_peer_clock() - begin;
+/* Of counts::waited. */
+enum { IN_SUMS, FOR_ELEMENTS };
+
+static __device__ inline void count_waiting(const parts_view &p, int what, uint64_t begin) {
+  p.now->waited[what] += wr_peer_clock() - begin;
+}
+
+/* What the elements of the exchange before came later than the sum beside it. By the next sum. */
+static __device__ inline void count_late_elements(const parts_view &p, uint32_t exchange) {
+  uint64_t added = p.now->added, came = p.now->came[(exchange - 1) % 2];
+  if (came > added) p.now->waited[FOR_ELEMENTS] += came - added;
 }
 
 typedef struct sum_work {
@@ -116,7 +127,9 @@ static __device__ inline void sum_by_block(const parts_view &p, const sum_work &
     unsigned stop = 0;
     for (int part = 0; part < p.size; part++) stop |= stops[part];
     p.now->round = round, p.now->agreed = stop;
-    count_waiting(p, begin);
+    count_late_elements(p, exchange);
+    count_waiting(p, IN_SUMS, begin);
+    p.now->added = wr_peer_clock();
     if (late) give_up(p);
   }
   __syncthreads();
@@ -148,7 +161,7 @@ __global__ void __launch_bounds__(32) add_sums(WR_KERNEL_PARAMETER parts_view p,
   double sum = 0;
   for (int part = 0; part < p.size && t < w.count; part++) sum += all[part * RECORDS + t];
   if (adds && t < w.count) *w.sum[t] = sum;
-  if (t == 0) count_waiting(p, p.now->began);
+  if (t == 0) count_waiting(p, IN_SUMS, p.now->began);
   __syncthreads();
   if (t == 0) wr_step_run<WR_AFTER_ANY>(then, wr_step_stop(then), then.bank);
 }
@@ -266,7 +279,13 @@ static __device__ inline bool receive(const parts_view &p, const halo_buffer &b,
     late =
         !wr_peer_wait(p.patience, [&] { return (int32_t)(wr_peer_acquire(&p.box[p.rank]->sent[t]) - exchange) > 0; });
   late = __syncthreads_or(late);
-  for (; k < b.count; k += step) halo[k] = __ldcg((const T *)b.come + first + k);
+  const T *come = (const T *)b.come + first;
+  for (; k + 3 * step < b.count; k += 4 * step) { /* four loads are in flight at a time */
+    const T e[4] = {__ldcg(come + k), __ldcg(come + k + step), __ldcg(come + k + 2 * step),
+                    __ldcg(come + k + 3 * step)};
+    for (int j = 0; j < 4; j++) halo[k + j * step] = e[j];
+  }
+  for (; k < b.count; k += step) halo[k] = __ldcg(come + k);
   return !late;
 }
 
@@ -305,7 +324,7 @@ __global__ void __launch_bounds__(HALO_THREADS)
   }
   uint64_t begin = wr_peer_clock();
   late = !receive<RECORDS_GO>(p, buffer, exchange, first, step, halo) || late;
-  if (t == 0 && blockIdx.x == 0) count_waiting(p, begin);
+  if (t == 0 && blockIdx.x == 0) count_waiting(p, FOR_ELEMENTS, begin);
   if (t == 0 && late) give_up(p);
 }
 
@@ -338,6 +357,7 @@ __global__ void __launch_bounds__(HALO_THREADS, HALO_BLOCKS)
   if (adds) sum_by_block(p, sums, then, exchange);
   if (adds && !is_alone) return;
   bool in_time = receive<RECORDS_GO>(p, buffer, exchange, k, step, halo);
+  if (t == 0 && block == 0) p.now->came[exchange % 2] = wr_peer_clock();
   if (t == 0 && !in_time) give_up(p);
 }
 

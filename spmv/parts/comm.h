@@ -29,7 +29,8 @@ typedef struct wr_comm {
   int neighbours;  /* parts on this machine, this one included ...            */
   int neighbour;   /* ... and the number of this one among them               */
   double patience; /* seconds that a call waits for the other parts           */
-  double waited;   /* seconds spent in calls so far                           */
+  double waited;   /* seconds spent in calls so far ...                       */
+  double waited_halo; /* ... and of them for elements that others have sent    */
   wr_error broken; /* of a call that failed: every later one fails so at once */
   void *state;     /* private to ops                                          */
 } wr_comm;

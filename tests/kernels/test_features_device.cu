@@ -23,6 +23,8 @@ static void check_view(wr_env *env, const wr_csr *A, const wr_csr_view *view, co
   CHECKF(same(h.lockstep, d.lockstep), "%s: lockstep %g and %g", what, h.lockstep, d.lockstep);
   CHECKF(same(h.gather, d.gather), "%s: gather %g and %g", what, h.gather, d.gather);
   CHECKF(same(h.row_gather, d.row_gather), "%s: row_gather %g and %g", what, h.row_gather, d.row_gather);
+  CHECKF(same(h.tile_gather, d.tile_gather), "%s: tile_gather %g and %g", what, h.tile_gather, d.tile_gather);
+  CHECKF(same(h.narrow, d.narrow), "%s: narrow %g and %g", what, h.narrow, d.narrow);
   CHECKF(same(h.hubs, d.hubs), "%s: hubs %g and %g", what, h.hubs, d.hubs);
 }
 

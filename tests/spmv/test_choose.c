@@ -47,6 +47,21 @@ static int64_t count_sectors(const int32_t *col, int64_t count, int32_t in_secto
   return different;
 }
 
+/* Different col / in_sector of each `tile` consecutive entries, added up. */
+static double count_tile_sectors(const wr_csr *A, int64_t tile, int32_t in_sector) {
+  double different = 0;
+  int64_t *last = malloc(((size_t)(A->ncols / in_sector) + 1) * sizeof *last); /* the tile that read a sector last */
+  if (last == NULL) abort();
+  for (int64_t s = 0; s <= A->ncols / in_sector; s++) last[s] = -1;
+  for (int64_t k = 0; k < A->nnz; k++) {
+    int64_t *sector = &last[A->col[k] / in_sector];
+    different += *sector != k / tile;
+    *sector = k / tile;
+  }
+  free(last);
+  return different;
+}
+
 static int close_to(double a, double b) { return fabs(a - b) <= 1e-12 * fabs(b); }
 
 /* Of a matrix so small that the sample is all of it: at most 2048 * 32 entries, 256 * 32 rows, 32 entries a row. */
@@ -79,7 +94,10 @@ static void check_whole(const wr_csr *A, wr_type type) {
   CHECKF(close_to(f.lockstep, steps * 32 / entries), "lockstep %g, not %g", f.lockstep, steps * 32 / entries);
   CHECKF(close_to(f.gather, sectors / entries), "gather %g, not %g", f.gather, sectors / entries);
   CHECKF(close_to(f.row_gather, row_sectors / entries), "row_gather %g, not %g", f.row_gather, row_sectors / entries);
-  CHECK(f.hubs == 1); /* x is smaller than what hubs may take */
+  double tiled = count_tile_sectors(A, 4096, in_sector);
+  CHECKF(close_to(f.tile_gather, tiled / entries), "tile_gather %g, not %g", f.tile_gather, tiled / entries);
+  CHECK(f.narrow == 1); /* no column is beyond the first window ... */
+  CHECK(f.hubs == 1);   /* ... and x is smaller than what hubs may take */
 }
 
 static void test_whole(void) {
@@ -94,6 +112,24 @@ static void test_whole(void) {
     if (longest <= 32) check_whole(A, WR_F32), check_whole(A, WR_F64);
     wr_csr_free(A);
   }
+}
+
+/* An entry a row: of four chunks of 256 entries, the first and the third lie in two windows of 32 768 columns, of which the
+ * last column of the second is left out. */
+static void test_narrow(void) {
+  wr_csr *A = NULL;
+  wr_matrix_features f;
+  CASE("two windows");
+  CHECK_OK(wr_csr_create(1024, 100000, 1024, 0, &A));
+  if (A == NULL) abort();
+  for (int32_t i = 0; i < 1024; i++) {
+    const int32_t ends[4] = {50000 + 32766, 50000 + 32767, 32767, 99999}, k = i % 256;
+    A->row_ptr[i + 1] = i + 1;
+    A->col[i] = k == 0 ? 0 : k == 1 ? 32767 : k == 255 ? ends[i / 256] : i / 256 == 2 ? 100 : 50000;
+  }
+  CHECK_OK(wr_matrix_features_get(A, WR_F64, &f));
+  CHECKF(f.narrow == 0.5, "narrow %g", f.narrow);
+  wr_csr_free(A);
 }
 
 /* Each row has an entry in each of the first `hubs` columns, and so many others, which go round the other columns. */
@@ -545,6 +581,7 @@ static void test_arguments(wr_env *env) {
 
 int main(void) {
   test_whole();
+  test_narrow();
   test_hubs();
   test_long_row();
   test_nothing();

@@ -84,6 +84,8 @@ static __device__ inline void lane_prefetch(const F &f, uint32_t first, int coun
     wr_prefetch(f.relax_from + first + (uint32_t)min(lane * LINE, count - 1));
   if (wr_finish_has<WR_HOLDS_SCALE>(f, f.divisors) && lane * WR_WARP < count + WR_WARP)
     wr_prefetch((const char *)f.divisors + ((int64_t)first + min(lane * WR_WARP, count - 1)) * f.divisor_bytes);
+  if (wr_finish_has<WR_HOLDS_OUTBOX>(f, f.outbox) && lane < 2)
+    wr_prefetch(wr_outbox_words(*f.outbox, first + (lane == 0 ? 0 : count - 1)));
 }
 
 /* row := what the epilogue reads for row `first` + r, if r < count. */
