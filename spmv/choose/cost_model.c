@@ -6,9 +6,6 @@
 #include "config/hash.h"
 #include "spmv/choose/cost_table.h"
 
-/* Of a matrix with which lane_csr keeps hubs. */
-#define LEAST_HUB_ENTRIES 8000000
-
 static const cost_class *class_of(const char *device_name, int *is_known) {
   for (size_t k = 0; k < sizeof classes / sizeof *classes; k++) {
     *is_known = strstr(device_name, classes[k].device) != NULL;
@@ -24,7 +21,7 @@ char wr_cost_layout(const wr_backend *backend, const wr_plan_info *info, const w
   if (strcmp(backend->name, "sell_coded") == 0 || strcmp(backend->name, "sliced_dia") == 0)
     return f->valued && info->format_bytes >= f->nnz * wr_type_bytes(type) ? 'v' : 'c';
   if (strcmp(backend->name, "lane_csr") == 0)
-    return f->hubs >= 1 ? 'a' : f->hubs >= LEAST_HUBS && f->nnz >= LEAST_HUB_ENTRIES ? 'h' : 'n';
+    return f->narrow >= LEAST_NARROW ? 'w' : f->hubs >= LEAST_HUBS && f->nnz >= LEAST_HUB_ENTRIES ? 'h' : 'n';
   return '-';
 }
 
@@ -50,6 +47,7 @@ static void cost_terms(const wr_plan_info *info, const wr_matrix_features *f, wr
       entries * fmin(1, mean / 32) / 1e6,           /* entries of long rows, which a thread a row reads apart */
       f->spread * rows / 1e6,                       /* entries by which rows differ                          */
       f->gather * entries * (1 - f->hubs) / 1e6,    /* sectors of x that hubs in shared memory leave         */
+      f->tile_gather * entries / 1e6 * fmin(1, x_bytes / X_NEAR_BYTES), /* that first-level caches leave      */
   };
   const double by_prepare[WR_PREPARE_TERMS] = {1, entries / 1e6, rows / 1e6, most / 1e3, beyond, log2(1 + mean)};
   memcpy(hot, by_hot, sizeof by_hot);
@@ -83,6 +81,7 @@ uint64_t wr_cost_id(const char *device_name) {
   if (device_name == NULL) return id;
   const cost_class *class = class_of(device_name, &is_known);
   id = with_double(with_double(with_double(0, CACHE_BYTES), X_CACHE_BYTES), LEAST_HUBS);
+  id = with_double(with_double(with_double(id, X_NEAR_BYTES), LEAST_HUB_ENTRIES), LEAST_NARROW);
   for (int k = 0; k < class->count; k++) {
     const wr_cost_row *row = &class->rows[k];
     for (const char *c = row->backend; *c; c++) id = wr_hash(id, (uint64_t)*c);

@@ -2,22 +2,28 @@
 
 usage: auto_fit.py [options] LINES.jsonl...
   --table FILE   write the coefficients there (spmv/choose/cost_table.h)
-  --device NAME  only lines of devices with this in their name (H200); the class of the table
+  --device NAME  a class of the table: lines of devices with this in their name (H100). Given several times, several
+                 classes; the first one is also that of devices of no class
+  --renew NAME   a backend that was changed since the lines of later classes were made: of the seen matrices it is given its
+                 times in the first class, times the ratio in which the other candidates' times are, in the middle
   --page FILE    write the table of the judgement there, in Markdown
-  --losers N     also print the N worst choices
+  --losers N     also the N worst choices
 
 LINES are of `spmv --sectors --jsonl`, as bench_all.py makes them. Times are taken of those lines that ran on the device, and
 features of a matrix of any line that has them; so lines that were made before spmv wrote features are completed by
 
   spmv @LIST -k cpu_csr -p both --values --pattern --sectors --seconds 0 --verify off --jsonl FEATURES.jsonl
 
-on any machine. Coefficients are fitted on the seen matrices of bench_all.py and judged on all; none is below 0, and errors
-count relative to the time. Of a backend that was timed with several knobs the default counts. Needs numpy.
+on any machine. Coefficients are fitted on all matrices; none is below 0, and errors count relative to the time. Unseen
+matrices of bench_all.py are judged in five parts, each by coefficients that were fitted without it. Of a backend that was timed
+with several knobs the default counts. Needs numpy.
 """
 import argparse
 import json
+import lzma
 import os
 import sys
+import zlib
 
 import numpy
 
@@ -27,8 +33,10 @@ import bench_all  # noqa: E402
 # Those of spmv/choose/choose.c, and of LAYOUTS those of wr_cost_layout in spmv/choose/cost_model.c.
 CANDIDATES = ("csr_thread_unrolled", "csr_warp", "merge_csr", "merbit", "bsr_unrolled", "lane_csr", "sell_coded",
               "sliced_dia")
-LEAST_HUBS, CACHE_BYTES, X_CACHE_BYTES = 0.3, 30e6, 25e6
+LEAST_HUBS, LEAST_HUB_ENTRIES, LEAST_NARROW = 0.3, 8e6, 0.75
+CACHE_BYTES, X_CACHE_BYTES, X_NEAR_BYTES = 30e6, 25e6, 200e3
 MULTIPLIES = (1, 50, 200, 1000)
+FOLDS = 5
 
 
 class Row:
@@ -57,8 +65,10 @@ class Row:
         if label in ("sell_coded", "sliced_dia"):
             return "v" if self.valued and plan["format_bytes"] >= self.entries * width else "c"
         if label == "lane_csr":
-            hubs = self.features["hubs"]
-            return "a" if hubs >= 1 else "h" if hubs >= LEAST_HUBS else "n"
+            f = self.features
+            if f["narrow"] >= LEAST_NARROW:
+                return "w"
+            return "h" if f["hubs"] >= LEAST_HUBS and self.entries >= LEAST_HUB_ENTRIES else "n"
         return "-"
 
     def terms(self, label):
@@ -67,10 +77,11 @@ class Row:
         rows, entries = max(1, self.rows), max(1, self.entries)
         mean, x_bytes = entries / rows, max(1, self.columns * (8 if self.precision == "f64" else 4))
         beyond, far = max(0, moved - CACHE_BYTES) / 1e6, max(0, x_bytes - X_CACHE_BYTES) / x_bytes
+        tile = f["tile_gather"] * entries / 1e6 * min(1, x_bytes / X_NEAR_BYTES)
         gather, row_gather = f["gather"] * entries / 1e6, f["row_gather"] * entries / 1e6
         hot = (1, min(moved, CACHE_BYTES) / 1e6, beyond, gather, row_gather, gather * far, row_gather * far, rows / 1e6,
                f["most"] / 1e3, f["lockstep"] * mean / 1e3, entries * min(1, mean / 32) / 1e6, f["spread"] * rows / 1e6,
-               gather * (1 - f["hubs"]))
+               gather * (1 - f["hubs"]), tile)
         prepare = (1, entries / 1e6, rows / 1e6, f["most"] / 1e3, beyond, numpy.log2(1 + mean))
         return hot, prepare
 
@@ -104,14 +115,14 @@ def fit(terms, times):
 def read(paths, device):
     matrices, features = {}, {}
     for path in paths:
-        with open(path) as lines:
+        with (lzma.open(path, "rt") if path.endswith(".xz") else open(path)) as lines:
             for line in lines:
                 report = json.loads(line)
                 on_device = any(device in (place.get("device") or "") for place in report["places"])
                 for matrix in report["matrices"]:
                     if matrix["status"] != "WR_OK":
                         continue
-                    if matrix.get("features"):
+                    if "tile_gather" in (matrix.get("features") or {}):
                         features[matrix["source"], matrix["precision"]] = matrix["features"]
                     if on_device:
                         matrices[matrix["source"], matrix["precision"], matrix["has_values"]] = matrix
@@ -123,19 +134,19 @@ def read(paths, device):
 
 
 def fit_all(rows):
-    """{(backend, layout, precision, valued): (hot, prepare)}"""
+    """{(backend, layout, precision, valued): (hot, prepare)}; None: of no row"""
     groups = {}
     for row in rows:
         for label in CANDIDATES:
             if label in row.runs:
                 groups.setdefault((label, row.layout(label), row.precision, row.valued), []).append(row)
-    table = {}
-    for key, members in groups.items():
-        seen = [row for row in members if row.is_seen]
-        members = seen if len(seen) >= 13 else members  # of a layout that is rare among the seen ones
-        table[key] = tuple(fit([row.terms(key[0])[k] for row in members], [row.times(key[0])[k] for row in members])
-                           for k in (0, 1))
-    return table
+    return {key: tuple(fit([row.terms(key[0])[k] for row in members], [row.times(key[0])[k] for row in members])
+                       for k in (0, 1)) for key, members in groups.items()}
+
+
+def fold_of(row):
+    """Which part of the unseen matrices it is in; None: it is a seen one."""
+    return None if row.is_seen else zlib.crc32(row.name.encode()) % FOLDS
 
 
 def expect(table, row, label, multiplies):
@@ -161,12 +172,23 @@ def share(ratios):
     return sum(ratio <= 1.1 for ratio in ratios) / len(ratios)
 
 
-def page(table, rows, fixed="merbit"):
+def judge_all(tables, rows, multiplies):
+    """By the table of each row's fold; tables[None] has been fitted to all rows."""
+    found = []
+    for fold, table in tables.items():
+        mine = [row for row in rows if fold_of(row) == fold]
+        known = [row for row in mine if all((label, row.layout(label), row.precision, row.valued) in table
+                                            for label in CANDIDATES if label in row.runs)]
+        found += judge(table, known, multiplies)
+    return sorted(found, key=lambda one: -one[0])
+
+
+def page(tables, rows, fixed="merbit"):
     lines = ["| matrices | multiplies | auto within 10% | within 1.5 times | worst | best candidate within 10% | worst "
              f"| always {fixed} within 10% | worst |", "|---|---:|---:|---:|---:|---:|---:|---:|---:|"]
     for what, group in (("seen", [r for r in rows if r.is_seen]), ("unseen", [r for r in rows if not r.is_seen])):
         for multiplies in MULTIPLIES:
-            found = judge(table, group, multiplies)
+            found = judge_all(tables, group, multiplies)
             if not found:
                 continue
             auto, best = [one[0] for one in found], [one[1] for one in found]
@@ -181,42 +203,71 @@ def number(x):
     return f"{x:.4g}" if x else "0"
 
 
-def source(table, device):
+def renew(rows, first, backend):
+    """Gives rows of a class the backend's times of the first class; rows that cannot have any lose the backend."""
+    by_name = {(row.name, row.precision, row.valued): row for row in first}
+    for row in rows:
+        other = by_name.get((row.name, row.precision, row.valued))
+        both = [label for label in CANDIDATES if label != backend and other and label in row.runs and label in other.runs]
+        row.runs.pop(backend, None)
+        if not both or backend not in other.runs:
+            continue
+        ratios = [numpy.median([row.times(label)[k] / other.times(label)[k] for label in both]) for k in (0, 1)]
+        times, run = other.times(backend), dict(other.runs[backend])
+        run["hot"], run["prepare_s"] = {"median_s": times[0] * ratios[0] * 1e-6}, times[1] * ratios[1] * 1e-6
+        row.runs[backend] = run
+
+
+def source(classes):
+    """classes: {device: table}"""
     lines = ["/* Made by tests/bench/auto_fit.py; docs/auto.md says how. Coefficients of cost_model.c: us. */",
              "#ifndef WR_COST_TABLE_H", "#define WR_COST_TABLE_H", "", '#include "spmv/choose/cost_model.h"', "",
-             f"#define LEAST_HUBS {LEAST_HUBS} /* share of the entries from which lane_csr keeps hubs */",
+             f"#define LEAST_HUBS {LEAST_HUBS} /* share of the entries from which lane_csr keeps hubs, ... */",
+             f"#define LEAST_HUB_ENTRIES {LEAST_HUB_ENTRIES:.0f} /* ... of a matrix with so many */",
+             f"#define LEAST_NARROW {LEAST_NARROW} /* share of chunks from which it has 16-bit columns */",
              f"#define CACHE_BYTES {CACHE_BYTES:.0f} /* of a multiply that the second-level cache holds */",
-             f"#define X_CACHE_BYTES {X_CACHE_BYTES:.0f} /* of x */", "", "/* clang-format off */",
-             "static const wr_cost_row rows_1[] = {"]
-    for (label, layout, precision, valued), (hot, prepare) in sorted(table.items()):
-        lines.append(f'    {{"{label}", \'{layout}\', WR_{precision.upper()}, {int(valued)},\n     {{'
-                     + ", ".join(map(number, hot)) + "},\n     {" + ", ".join(map(number, prepare)) + "}},")
-    lines += ["};", "/* clang-format on */", "", "typedef struct cost_class {", "  const char *device; /* a part of its name */",
+             f"#define X_CACHE_BYTES {X_CACHE_BYTES:.0f} /* of x */",
+             f"#define X_NEAR_BYTES {X_NEAR_BYTES:.0f} /* of x, that a first-level cache holds */", "", "/* clang-format off */"]
+    for k, table in enumerate(classes.values(), 1):
+        lines.append(f"static const wr_cost_row rows_{k}[] = {{")
+        for (label, layout, precision, valued), (hot, prepare) in sorted(table.items()):
+            lines.append(f'    {{"{label}", \'{layout}\', WR_{precision.upper()}, {int(valued)},\n     {{'
+                         + ", ".join(map(number, hot)) + "},\n     {" + ", ".join(map(number, prepare)) + "}},")
+        lines.append("};")
+    lines += ["/* clang-format on */", "", "typedef struct cost_class {", "  const char *device; /* a part of its name */",
               "  int count;", "  const wr_cost_row *rows;", "} cost_class;", "",
-              f'static const cost_class classes[] = {{{{"{device}", sizeof rows_1 / sizeof *rows_1, rows_1}}}};', "",
-              "#endif"]
-    return "\n".join(lines) + "\n"
+              "/* A device of no class is taken for one of the first. */", "static const cost_class classes[] = {"]
+    lines += [f'    {{"{device}", sizeof rows_{k} / sizeof *rows_{k}, rows_{k}}},' for k, device in enumerate(classes, 1)]
+    return "\n".join(lines + ["};", "", "#endif"]) + "\n"
 
 
 def main():
     parser = argparse.ArgumentParser(usage=__doc__, add_help=False)
     parser.add_argument("lines", nargs="+")
     parser.add_argument("--table")
-    parser.add_argument("--device", default="H200")
+    parser.add_argument("--device", action="append")
+    parser.add_argument("--renew", action="append", default=[])
     parser.add_argument("--page")
     parser.add_argument("--losers", type=int, default=0)
     options = parser.parse_args()
-    rows = read(options.lines, options.device)
-    if not rows:
-        sys.exit("auto_fit: no line has both times of the device and features")
-    table = fit_all(rows)
-    text = page(table, rows)
+    classes, first, text = {}, None, ""
+    for device in options.device or ["H100"]:
+        rows = read(options.lines, device)
+        if not rows:
+            sys.exit(f"auto_fit: no line has both times of {device} and features")
+        for backend in options.renew if first else ():
+            renew(rows, first, backend)
+        first = first or rows
+        tables = {fold: fit_all([row for row in rows if fold is None or fold_of(row) != fold])
+                  for fold in [None, *sorted({fold_of(row) for row in rows} - {None})]}
+        classes[device] = tables[None]
+        text += f"{device}\n\n{page(tables, rows)}\n"
+        for multiplies in MULTIPLIES if options.losers else ():
+            for ratio, best, row, chosen, other in judge_all(tables, rows, multiplies)[:options.losers]:
+                text += (f"{multiplies:5} {ratio:5.2f} {best:5.2f} {row.name} {row.precision} "
+                         f"{'values' if row.valued else 'pattern'}: {chosen}, not {other}\n")
     print(text, end="")
-    for multiplies in MULTIPLIES if options.losers else ():
-        for ratio, best, row, chosen, other in judge(table, rows, multiplies)[:options.losers]:
-            print(f"{multiplies:5} {ratio:5.2f} {best:5.2f} {row.name} {row.precision} "
-                  f"{'values' if row.valued else 'pattern'}: {chosen}, not {other}")
-    for path, content in ((options.table, source(table, options.device)), (options.page, text)):
+    for path, content in ((options.table, source(classes)), (options.page, text)):
         if path:
             with open(path, "w") as out:
                 out.write(content)
