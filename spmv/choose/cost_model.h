@@ -25,8 +25,8 @@ typedef struct wr_cost_row {
 } wr_cost_row;
 
 /* What decides on the kernel that a plan of this backend takes, which has coefficients of its own: '1' or 'b', blocks of
- * 1 x 1 or larger; 'v' or 'c', values are stored or only codes; 'w', columns of 16 bits, 'h', the most used elements of x lie in
- * shared memory, or 'n', neither; '-' where there is one kernel. */
+ * 1 x 1 or larger; 'v' or 'c', values are stored or only codes; 'w', columns have 16 bits, 'h', the most used elements of x lie
+ * in shared memory, 'n', neither; '-' where there is one kernel. */
 char wr_cost_layout(const wr_backend *backend, const wr_plan_info *info, const wr_matrix_features *features,
                     wr_type type);
 

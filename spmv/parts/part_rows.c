@@ -33,14 +33,14 @@ done:
   return status;
 }
 
-wr_status wr_part_cut(wr_comm *comm, int64_t n, const int64_t *row_ptr, int row_work, int64_t *starts) {
+wr_status wr_part_cut(wr_comm *comm, int64_t n, const int64_t *row_ptr, int64_t *starts) {
   wr_status status;
   int64_t rows = wr_partition_slice(n, comm->rank + 1, comm->size) - wr_partition_slice(n, comm->rank, comm->size);
   int64_t *lengths = NULL;
   TRY(wr_comm_agree(comm, wr_alloc(&lengths, rows + 1, sizeof *lengths, "the lengths of rows")));
   lengths[0] = 0;
   TRY(add_lengths(comm, n, row_ptr, lengths + 1));
-  for (int64_t i = 0; i < rows; i++) lengths[i + 1] += lengths[i] + row_work - 1; /* wr_partition_cut adds one more */
+  for (int64_t i = 0; i < rows; i++) lengths[i + 1] += lengths[i];
   TRY(wr_partition_cut(comm, n, lengths, starts));
 done:
   wr_free(lengths);
@@ -146,7 +146,7 @@ wr_status wr_part_transpose(wr_comm *comm, int64_t *starts, wr_csr **A) {
   TRY(wr_comm_agree(comm, status));
   wr_csr_free(*A), *A = NULL;
   memcpy(columns, starts, (size_t)(comm->size + 1) * sizeof *starts);
-  TRY(wr_part_cut(comm, T->nrows, T->row_ptr, WR_TRANSPOSED_ROW_WORK, starts));
+  TRY(wr_part_cut(comm, T->nrows, T->row_ptr, starts));
   TRY(swap_rows(comm, starts, T, &p));
   wr_csr_free(T), T = NULL;
   TRY(wr_comm_agree(comm, join_pieces(comm, starts, columns, &p, A)));
@@ -334,7 +334,7 @@ static wr_status cut_rows(wr_comm *comm, const wr_triplets *t, outgoing *o, int6
   TRY(wr_comm_agree(comm, wr_alloc_zeroed(&o->length, t->nrows + 1, sizeof *o->length, "the lengths of rows")));
   for_entries(t, o, count_row);
   for (int64_t i = 0; i < t->nrows; i++) o->length[i + 1] += o->length[i];
-  TRY(wr_part_cut(comm, t->nrows, o->length, o->transposed ? WR_TRANSPOSED_ROW_WORK : 1, starts));
+  TRY(wr_part_cut(comm, t->nrows, o->length, starts));
 done:
   wr_free(o->length);
   return status;

@@ -9,15 +9,9 @@
 
 WR_C_BEGIN
 
-/* What a row of the transposed matrix takes besides its entries, in entries: PageRank's epilogue. On four H100 a part of
- * gen:rmat with 0.49 M rows more, and 3% fewer entries, took 19 us longer than its entries explain, 8.5 times what as many
- * entries take (2026-11-27, docs/scale.md). */
-enum { WR_TRANSPOSED_ROW_WORK = 8 };
-
 /* Of n rows this part has row_ptr[i + 1] - row_ptr[i] entries of row i, row_ptr[n + 1]. starts[size + 1] := cuts of equal work,
- * as wr_partition_cut makes them, by the entries of all parts and row_work, 1 or more, for each row. WR_EUSAGE: fewer rows than
- * parts; WR_ENOMEM. */
-wr_status wr_part_cut(wr_comm *comm, int64_t n, const int64_t *row_ptr, int row_work, int64_t *starts);
+ * as wr_partition_cut makes them, by the entries of all parts. WR_EUSAGE: fewer rows than parts; WR_ENOMEM. */
+wr_status wr_part_cut(wr_comm *comm, int64_t n, const int64_t *row_ptr, int64_t *starts);
 
 /* *A is rows [starts[rank], starts[rank + 1]) of a square matrix, with columns of the whole. It is freed and replaced by this
  * part's rows of the transposed matrix, and starts[size + 1] by the cuts of these, of equal work. WR_EUSAGE: fewer rows than

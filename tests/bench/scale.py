@@ -3,7 +3,7 @@
 usage: scale.py [--cards 1,2,4,8] [--rounds N] [--large] [--only WORD] [--exchange WAY] [--limit S] [--cpu] [--json FILE] BUILD
 BUILD is a folder that holds pagerank and bicgstab. An iteration is the time of those that the GPUs repeated by themselves,
 over their number, so that start, restarts and checks by the host are not in it (result/repeated_s in docs/json.md); where the
-host asked for all, that of the whole solve. --rounds does all again, in another order. --large adds systems that take more than
+host asked for all, that of the whole solve, and the line says so. --rounds does all again, in another order. --large adds systems that take more than
 40 GB on one card. --exchange is given to the programs. --limit ends the whole after so many seconds; what was measured by then
 is printed. --cpu takes processes on the CPU in place of cards, and small matrices, to try this script. --json keeps the
 reports, a line each. Standard library alone.
@@ -94,8 +94,9 @@ def describe(name, cards, seconds, first, report):
     parts = report["problem"].get("parts") or []
     halo = max((part["halo"] for part in parts), default=0)
     work = min((1 - part["waited_s"] / part["solve_s"] for part in parts if part["solve_s"] > 0), default=1)
+    by_host = "" if report["runs"][0]["result"]["repeated_iterations"] else "  the host asked for all"
     return (f"{name:16} {cards:5} {1e6 * at:10.1f} +- {1e6 * spread:6.1f} {times:7.2f} {100 * times * first / cards:8.0f}%"
-            f" {halo:12} {100 * work:6.0f}%")
+            f" {halo:12} {100 * work:6.0f}%{by_host}")
 
 
 def main():
