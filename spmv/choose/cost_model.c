@@ -54,18 +54,18 @@ static void cost_terms(const wr_plan_info *info, const wr_matrix_features *f, wr
   memcpy(prepare, by_prepare, sizeof by_prepare);
 }
 
-static const double host_bandwidth = 2e10, single_cost = 2, blocks_cost = 30;
+static const double host_bandwidth = 2e10, block_cost = 0.85, block_prepare = 15, single_cost = 1.1;
 
 wr_cost wr_cost_least_host(const wr_matrix_features *f, wr_type type) {
   double values = (double)f->nnz * (f->valued ? (double)wr_type_bytes(type) : 0), rows = 4 * (double)f->nnz + values;
-  return (wr_cost){.prepare = blocks_cost * rows / host_bandwidth, .multiply = values / host_bandwidth};
+  return (wr_cost){.prepare = block_prepare * rows / host_bandwidth, .multiply = block_cost * values / host_bandwidth};
 }
 
 wr_cost wr_cost_expect_host(const wr_plan_info *info, const wr_matrix_features *f, wr_type type) {
   wr_cost cost = {.multiply = info->apply_bytes / host_bandwidth};
   if (info->chosen[0] == 0) return cost; /* no blocks */
   cost.prepare = wr_cost_least_host(f, type).prepare;
-  if (info->chosen[0] * info->chosen[1] == 1) cost.multiply *= single_cost;
+  cost.multiply *= info->chosen[0] * info->chosen[1] == 1 ? single_cost : block_cost;
   return cost;
 }
 
@@ -77,7 +77,8 @@ static uint64_t with_double(uint64_t id, double value) {
 
 uint64_t wr_cost_id(const char *device_name) {
   int is_known;
-  uint64_t id = with_double(with_double(with_double(0, host_bandwidth), single_cost), blocks_cost);
+  uint64_t id = with_double(with_double(with_double(0, host_bandwidth), block_cost), block_prepare);
+  id = with_double(id, single_cost);
   if (device_name == NULL) return id;
   const cost_class *class = class_of(device_name, &is_known);
   id = with_double(with_double(with_double(0, CACHE_BYTES), X_CACHE_BYTES), LEAST_HUBS);

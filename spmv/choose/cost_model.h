@@ -36,8 +36,8 @@ const char *wr_cost_device(const char *device_name, int *is_known);
 /* A number that changes with what the model says: of the class of that device, or for NULL of the CPU. */
 uint64_t wr_cost_id(const char *device_name);
 
-/* CPU: the bytes of a multiply decide, but blocks of 1 x 1 take twice the time of rows; and blocks are made in the time of some
- * 30 multiplies by rows (gen:fem:n=16 and n=27, gen:stencil:n=60, 2 threads, 2026-11). */
+/* CPU: the bytes of a multiply decide, of which blocks read more in a time than rows do; those of 1 x 1 must save a tenth
+ * of them, as they take as much memory again. Blocks are made in the time of 15 multiplies by rows (docs/auto.md). */
 wr_cost wr_cost_expect_host(const wr_plan_info *info, const wr_matrix_features *features, wr_type type);
 
 /* The least that blocks of any size take there: all entries are made blocks, and nothing but their values is read. */

@@ -91,12 +91,12 @@ check_vectors() {
   misuse '--sectors counts a multiply of one vector' --sectors --vectors 2 "$graph"
 }
 
-# By the model alone, where cpu_bsr pays from 99 multiplies on, and by measured times.
+# By the model alone, where cpu_bsr pays from 37 multiplies on, and by measured times.
 check_advise() {
   export COLUMNS=120
   call 0 "$BUILD/spmv" -d cpu --advise -p f64 --json "$json" --csv "$work/advice.csv" gen:fem:n=8
   says "$out" 'advice for 1 solve of 200 multiplies, by bytes and a usual memory: nothing was timed' \
-    'backend prepare multiply us bytes memory saves us pays at worth it' 'from 99 on cpu_bsr'
+    'backend prepare multiply us bytes memory saves us pays at worth it' 'from 37 on cpu_bsr'
   [ "$(awk '/^cpu_/ { print $1, $NF }' "$out" | tr '\n' ' ')" = 'cpu_csr - cpu_bsr yes ' ]
   expect 'blocks are not worth 200 multiplies'
   holds 'r["matrices"][0]["advice"] == {"solves": 1, "multiplies": 200, "by": "model", "calibrated": False, "times_of": None}'
@@ -104,9 +104,9 @@ check_advise() {
   holds '[run["comparison"].get("worth") for run in r["matrices"][0]["runs"]] == [None, True]'
   holds 'all(run["expected"]["multiply_s"] > 0 for run in r["matrices"][0]["runs"])'
   [ "$(cut -d , -f 9,13- "$work/advice.csv" | sed -n 's/^\(cpu_bsr\),[0-9.]*,,,.*,no,\(model,200\),[0-9.e-]*,/\1 \2 /p')" = \
-    'cpu_bsr model,200 99,yes' ]
+    'cpu_bsr model,200 37,yes' ]
   expect 'the CSV does not have the advice'
-  call 0 "$BUILD/spmv" -d cpu --advise -p f64 --solves 3 gen:stencil:n=12
+  call 0 "$BUILD/spmv" -d cpu --advise -p f64 --solves 3 gen:rmat:scale=10
   says "$out" 'advice for 3 solves of 200' 'never no' 'least time: cpu_csr for any number of multiplies'
   spmv 0 --batches 8 -p f64 --solves 2 --json "$json" -k reference,cpu_csr gen:stencil:n=12
   says "$out" 'advice for 2 solves of 200 multiplies, by the times measured' 'saves us pays at worth it'

@@ -18,7 +18,7 @@
 
 #include "spmv/spmv.h"
 
-enum { WR_CPU_CSR_STEPS = 32768 }; /* a chunk: 128 to 400 KB of the matrix, tens of microseconds */
+enum { WR_CPU_CSR_STEPS = 8192 }; /* a chunk: 32 to 100 KB of the matrix, some microseconds */
 
 typedef struct cpu_csr_state {
   int64_t nrows, nnz;
@@ -27,6 +27,7 @@ typedef struct cpu_csr_state {
   const void *val;        /* [nnz] of the plan's type: borrowed in f64, own_val in f32; NULL for a pattern */
   float *own_val;         /* [nnz] or NULL                                                                 */
   wr_type type;
+  int is_local; /* neighbouring rows mostly begin with neighbouring columns */
   int64_t nchunks;
   int64_t *first_row;  /* [nchunks + 1] the row in which a chunk begins               */
   double *head, *tail; /* [nchunks] a chunk's parts of the rows that its two ends cut */

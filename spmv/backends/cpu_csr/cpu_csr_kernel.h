@@ -1,13 +1,14 @@
-/* Included once for each type of data: T, NAME(x) for the functions' names, and WIDE, which is WR_WIDE or nothing. */
+/* Included once for each type of data: T, and NAME(x) for the functions' names. */
 
 typedef T NAME(quad) __attribute__((vector_size(4 * sizeof(T))));
 
 /* a * x for four entries, in f64; val NULL: a pattern. */
 static inline four NAME(products)(const T *val, const int32_t *col, const T *x) {
-  NAME(quad) gathered = {x[col[0]], x[col[1]], x[col[2]], x[col[3]]}, factors;
-  if (val == NULL) return __builtin_convertvector(gathered, four);
+  four gathered = {x[col[0]], x[col[1]], x[col[2]], x[col[3]]};
+  NAME(quad) factors;
+  if (val == NULL) return gathered;
   memcpy(&factors, val, sizeof factors); /* val is aligned to an element only */
-  return __builtin_convertvector(factors, four) * __builtin_convertvector(gathered, four);
+  return gathered * __builtin_convertvector(factors, four);
 }
 
 /* Prefetches the entries that are needed about a hundred cycles later; addresses past the end are harmless. The processor's
@@ -18,47 +19,52 @@ static inline void NAME(prefetch)(const T *val, const int32_t *col, int64_t k) {
   __builtin_prefetch(col + k + AHEAD, 0, 3);
 }
 
-/* The sum of entries [k, last) in f64: eight at a time, which is a cache line of values, then four, then one by one. */
+/* The sum of entries [k, last) in f64: eight at a time, which is a cache line of values, and the rest one by one. */
 static inline double NAME(dot)(const T *val, const int32_t *col, const T *x, int64_t k, int64_t last) {
-  four sum = {0, 0, 0, 0};
-  NAME(prefetch)(val, col, k);
+  four even = {0, 0, 0, 0}, odd = {0, 0, 0, 0};
   for (; k + 8 <= last; k += 8) {
-    NAME(prefetch)(val, col, k + 8);
-    sum += NAME(products)(val ? val + k : NULL, col + k, x);
-    sum += NAME(products)(val ? val + k + 4 : NULL, col + k + 4, x);
+    NAME(prefetch)(val, col, k);
+    even += NAME(products)(val ? val + k : NULL, col + k, x);
+    odd += NAME(products)(val ? val + k + 4 : NULL, col + k + 4, x);
   }
-  if (k + 4 <= last) {
-    sum += NAME(products)(val ? val + k : NULL, col + k, x);
-    k += 4;
-  }
-  double rest[4] = {sum[0], sum[1], sum[2], sum[3]};
-  for (int c = 0; c < 3 && k + c < last; c++) rest[c] += (val ? (double)val[k + c] : 1) * (double)x[col[k + c]];
-  return (rest[0] + rest[1]) + (rest[2] + rest[3]);
+  even += odd;
+  double total = (even[0] + even[1]) + (even[2] + even[3]);
+  for (; k < last; k++) total += (val ? (double)val[k] : 1) * (double)x[col[k]];
+  return total;
 }
 
-/* The same for rows that are mostly shorter than five: four entries are always multiplied and those past the row's end are
- * masked, since a mispredicted branch costs more than all four. Needs k + 4 <= nnz. */
+/* The same for rows that are mostly shorter than four: four entries are always multiplied and those past the row's end are
+ * masked, since a mispredicted branch costs more than all four, unless their elements of x are far. Needs k + 4 <= nnz. */
 static inline double NAME(dot_short)(const T *val, const int32_t *col, const T *x, int64_t k, int64_t last) {
   int64_t length = last - k;
   four_bits inside = (four_bits){length, length, length, length} > (four_bits){0, 1, 2, 3};
-  NAME(prefetch)(val, col, k);
   four sum = (four)((four_bits)NAME(products)(val ? val + k : NULL, col + k, x) & inside);
   double head = (sum[0] + sum[1]) + (sum[2] + sum[3]);
   return length > 4 ? head + NAME(dot)(val, col, x, k + 4, last) : head;
 }
 
-/* sum[0..count-1] := the rows from `row` on. */
-WIDE static void NAME(dot_rows)(const cpu_csr_state *s, const T *val, const T *x, int64_t row, int64_t count,
-                                double *sum) {
+/* sum[0..count-1] := the rows from `row` on, mostly shorter than four entries; of the last one's entries on there are four. */
+WR_WIDE static void NAME(dot_short_rows)(const cpu_csr_state *s, const T *val, const T *x, int64_t row, int64_t count,
+                                         double *sum) {
   const int64_t *end = s->row_ptr + row + 1;
-  int64_t k = end[-1];
-  int mostly_short = end[count - 1] - k < 5 * count && end[count - 1] + 4 <= s->nnz;
-  for (int64_t i = 0; i < count; k = end[i++])
-    sum[i] = mostly_short ? NAME(dot_short)(val, s->col, x, k, end[i]) : NAME(dot)(val, s->col, x, k, end[i]);
+  for (int64_t i = 0, k = end[-1]; i < count; k = end[i++]) {
+    NAME(prefetch)(val, s->col, k);
+    sum[i] = NAME(dot_short)(val, s->col, x, k, end[i]);
+  }
+}
+
+/* sum[0..count-1] := the rows from `row` on. */
+WR_WIDE static void NAME(dot_rows)(const cpu_csr_state *s, const T *val, const T *x, int64_t row, int64_t count,
+                                   double *sum) {
+  const int64_t *end = s->row_ptr + row + 1;
+  for (int64_t i = 0, k = end[-1]; i < count; k = end[i++]) {
+    NAME(prefetch)(val, s->col, k);
+    sum[i] = NAME(dot)(val, s->col, x, k, end[i]);
+  }
 }
 
 /* The sum of the entries of a row that are in one chunk: all of them, where the row is longer than a chunk. */
-WIDE static double NAME(dot_part)(const T *val, const int32_t *col, const T *x, int64_t k, int64_t last) {
+WR_WIDE static double NAME(dot_part)(const T *val, const int32_t *col, const T *x, int64_t k, int64_t last) {
   return NAME(dot)(val, col, x, k, last);
 }
 
@@ -83,7 +89,9 @@ static inline void NAME(run_chunk)(const cpu_csr_state *s, const wr_apply *reque
   }
   while (row < last_row) {
     int64_t count = last_row - row < WR_FINISH_ROWS ? last_row - row : WR_FINISH_ROWS;
-    NAME(dot_rows)(s, val, x, row, count, sum);
+    int64_t after = s->row_ptr[row + count], entries = after - s->row_ptr[row];
+    int are_short = s->is_local && entries < 4 * count && after + 4 <= s->nnz;
+    (are_short ? NAME(dot_short_rows) : NAME(dot_rows))(s, val, x, row, count, sum);
     for (int64_t i = 0; i < count; i++) sum[i] = NAME(combine)(request, row + i, sum[i]);
     wr_finish_rows_host(request, row, count, sum, partial);
     row += count;
