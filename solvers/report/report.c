@@ -353,7 +353,8 @@ void wr_report_try(wr_writer *out, const wr_run *run) {
 
 static void add_part(wr_line *line, const char *before, const wr_part_facts *part) {
   char rows[TEXT_ROOM], entries[TEXT_ROOM], halo[TEXT_ROOM], sent[TEXT_ROOM], elements[TEXT_ROOM], sums[TEXT_ROOM];
-  wr_line_add(line, "%s%s rows, %s nonzeros, %s elements from others, %s to others, waited %s for them and %s in sums",
+  wr_line_add(line,
+              "%s%s rows, %s nonzeros, %s elements from others, %s to others, waited %s for elements and %s in sums",
               before, wr_text_count(part->rows, rows), wr_text_count(part->entries, entries),
               wr_text_count(part->halo, halo), wr_text_count(part->sent, sent),
               wr_text_seconds(part->waited_halo, elements), wr_text_seconds(part->waited - part->waited_halo, sums));
