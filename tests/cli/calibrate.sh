@@ -41,7 +41,7 @@ expect 'a measured time decides in spite of --deterministic'
 # takes as many and is far from its end. The options that exclude a change leave the choice as it is.
 long='--method cg --precond none gen:stencil:n=500,points=5,convection=0'
 factors 1 0.001
-sed 's/\(cpu_bsr.*prepare=\).*/\110/' "$kept" >"$work/dear" && cp "$work/dear" "$kept"
+sed 's/\(cpu_bsr.*prepare=\).*/\120/' "$kept" >"$work/dear" && cp "$work/dear" "$kept"
 # shellcheck disable=SC2086
 run 0 bicgstab -k auto -v --json "$work/changed.json" $long
 says "$out" 'choice cpu_csr has the least' 'changed from cpu_csr to cpu_bsr after' 'had been taken where 200 were expected' \
