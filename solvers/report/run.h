@@ -119,9 +119,8 @@ typedef enum wr_measure {
 typedef struct wr_part_facts {
   int64_t rows, entries;
   int64_t halo, sent; /* elements of x that it gets from the others for a multiply, and that it sends to them            */
-  double waited;      /* s of the solve in exchanges and sums with the others, of which most is waiting; on GPUs that    */
-                      /* exchange with each other, of an exchange beside a sum what it takes longer than that            */
-  double waited_halo; /* of waited, s for elements of x                                                                  */
+  double waited;      /* s of the solve in exchanges and sums with the others, of which most is waiting                  */
+  double waited_halo; /* of waited, s for elements of x; of an exchange beside a sum what it takes longer than that      */
   double solve;       /* s of the solve                                                                                  */
 } wr_part_facts;
 

@@ -43,7 +43,8 @@ static inline double NAME(dot_short)(const T *val, const int32_t *col, const T *
   return length > 4 ? head + NAME(dot)(val, col, x, k + 4, last) : head;
 }
 
-/* sum[0..count-1] := the rows from `row` on, mostly shorter than four entries; of the last one's entries on there are four. */
+/* A loop of its own, as dot_rows with a condition takes longer (docs/decisions.md).
+ * sum[0..count-1] := the rows from `row` on, mostly shorter than four entries; of the last one's entries on there are four. */
 WR_WIDE static void NAME(dot_short_rows)(const cpu_csr_state *s, const T *val, const T *x, int64_t row, int64_t count,
                                          double *sum) {
   const int64_t *end = s->row_ptr + row + 1;
