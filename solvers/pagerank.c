@@ -451,7 +451,7 @@ static wr_status go(solving *g) {
     p->now = wr_pagerank_answer(p, g->scalars.steps - p->begun);
     if (g->scalars.converged == 0 || g->interrupted) break;
     PASS(find_over(g, &over));
-    if (over || !(g->scalars.steps < g->scalars.limit)) break;
+    if (over || g->scalars.stalled != 0 || !(g->scalars.steps < g->scalars.limit)) break;
     g->scalars.stop = 0;
     PASS(p->env->ops->upload(p->env, &p->bank, (const double *)&g->scalars));
   }

@@ -117,7 +117,7 @@ def spmv(A, backends=None, *, seconds=0.1, precision=None, threads=None, **readi
         For each backend ``backend``; ``status``, ``"WR_OK"`` or that of a failure; ``reason`` of it;
         ``prepare_seconds``; ``multiply_seconds``, the median; ``multiplies``, how many; ``error``, the largest error of
         an element of y in units of what rounding explains, compared with a product by numpy; ``right``, whether that is
-        at most 1. Fastest first, then failures.
+        at most 1. Fastest first, then failures, which have no times and no error, and whose ``right`` is False.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def spmv(A, backends=None, *, seconds=0.1, precision=None, threads=None, **readi
     expected, allowed = _product(A, x, np.finfo(np.float32 if precision == "f32" else np.float64).eps)
     table = []
     for backend in backends:
-        row = {"backend": backend, "status": "WR_OK", "reason": ""}
+        row = {"backend": backend, "status": "WR_OK", "reason": "", "right": False}
         try:
             row.update(_time(A, backend, x, seconds, precision, threads, expected, allowed))
         except WindrowError as error:

@@ -268,7 +268,7 @@ together 0 3 --scale match gen:stencil:n=8
 says "$out" 'rows matched to columns of their own process (0 moved) and equilibrated'
 
 # What is for one process.
-for options in '--fallback direct' '-k cpu_csr,reference' '-k auto:measure=1' "--save-binary $work/a.wrm"; do
+for options in "$(if has_klu; then echo '--fallback direct'; else echo '-k cpu_csr,cpu_bsr'; fi)" '-k cpu_csr,reference' '-k auto:measure=1' "--save-binary $work/a.wrm"; do
   # shellcheck disable=SC2086
   together 4 2 $options gen:stencil:n=8
   one_sentence 'several'

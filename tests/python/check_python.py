@@ -944,6 +944,7 @@ class Multiplying(Case):
         table = windrow.spmv(np.eye(3), ["nothing", "reference"], seconds=0)
         self.assertEqual([(row["backend"], row["status"]) for row in table], [("reference", "WR_OK"), ("nothing", "WR_EUSAGE")])
         self.assertTrue(table[1]["reason"])
+        self.assertEqual([row["right"] for row in table], [True, False])
         self.assertTrue(windrow.spmv("gen:web:n=2000", "cpu_csr", precision="f32", seconds=0)[0]["right"])
 
     def test_the_table_tells_wrong_products(self):

@@ -39,6 +39,13 @@ static inline void ranking_free(ranking *r) {
   r->scores = NULL;
 }
 
+/* 1 if a backend rounds so much in f32 that the tolerance cannot be certified: sums of long rows by a vendor's, or the terms of
+ * blocks. What such a run says of its error is true, and that is all. */
+static inline int is_held_up(const ranking *r) {
+  double rounding = (4 * wr_type_unit(WR_F32) + r->term_unit) / (1 - r->options.damping);
+  return r->sum_unit > 0 || (r->term_unit > 0 && rounding > 0.9 * r->options.tolerance); /* wr_pagerank_target_bound */
+}
+
 static inline double longest_row(const wr_csr *m) {
   int64_t longest = 0;
   for (int64_t i = 0; i < m->nrows; i++)

