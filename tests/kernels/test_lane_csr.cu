@@ -43,8 +43,8 @@ static int64_t in_order(int64_t n) { return n; }
 /* A third of the entries in 5 columns, the others anywhere. */
 static int64_t with_hubs(int64_t n) { return n % 3 == 0 ? 100 * (n / 3 % 5) : (n * 2654435761u) % 4294967291u; }
 
-/* Builds, reads back and compares. hubs, wide: how many there must be; -1: any number. */
-static void check_build(wr_env *env, wr_csr *A, wr_lane_choice choice, int64_t hubs, int64_t wide) {
+/* Builds, reads back and compares. hubs, wide: how many there must be; -1: any number. Returns the far entries. */
+static int64_t check_build(wr_env *env, wr_csr *A, wr_lane_choice choice, int64_t hubs, int64_t wide) {
   wr_csr_view view;
   wr_lane_csr there, here;
   wr_csr *back = nullptr;
@@ -64,16 +64,18 @@ static void check_build(wr_env *env, wr_csr *A, wr_lane_choice choice, int64_t h
   int64_t covered = 0;
   for (int64_t k = 0; k < A->nnz; k++) covered += std::binary_search(here.hub, here.hub + here.hubs, A->col[k]);
   CHECKF(covered == there.covered, "%lld entries in hubs, not %lld", (long long)there.covered, (long long)covered);
+  const int64_t far = there.far;
   wr_csr_free(back);
   wr_lane_csr_free(&here);
   wr_lane_csr_device_free(env, &there);
+  return far;
 }
 
 static void check_hubs(wr_env *env, wr_csr *A, int64_t most_hubs, int64_t hubs) {
-  check_build(env, A, {most_hubs, 0, 0, 0, 0}, hubs, -1);
+  check_build(env, A, {most_hubs, 0, 0, 0, 0, 0, 0}, hubs, -1);
 }
 
-static void check_windows(wr_env *env, wr_csr *A, int64_t wide) { check_build(env, A, {0, 0, 0, 1, 0}, 0, wide); }
+static void check_windows(wr_env *env, wr_csr *A, int64_t wide) { check_build(env, A, {0, 0, 0, 1, 0, 0, 0}, 0, wide); }
 
 /* Y = 2 A X + beta Y for k columns in rows of ld elements, against sums on the host. X has an infinity and a NaN. */
 static void check_columns(wr_plan *plan, wr_env *env, const wr_csr *A, int k, int64_t ld, double beta) {
@@ -125,8 +127,10 @@ static void check_all(wr_env *env, const std::vector<int64_t> &lengths, int64_t 
       wr_csr *A = matrix_of(lengths, ncols, pattern, hubs ? with_hubs : in_order);
       check_hubs(env, A, 0, 0);
       check_hubs(env, A, 16, -1);
-      check_build(env, A, {0, 0, 0, 1, 0}, 0, -1);
-      check_build(env, A, {0, 0, 0, 0, 1}, 0, -1);
+      check_build(env, A, {0, 0, 0, 1, 0, 0, 0}, 0, -1);
+      check_build(env, A, {0, 0, 0, 0, 1, 0, 0}, 0, -1);
+      check_build(env, A, {0, 0, 0, 0, 0, 1, 1}, 0, -1);
+      check_build(env, A, {0, 0, 0, 0, 1, 1, 1}, 0, -1);
       check_choice(env, "lane_csr", "hubs=0", A, true);
       check_choice(env, "lane_csr", "hubs=1", A, true);
       check_choice(env, "lane_csr", "hubs=-1", A, true);
@@ -135,6 +139,8 @@ static void check_all(wr_env *env, const std::vector<int64_t> &lengths, int64_t 
       check_choice(env, "lane_csr", "hubs=1:shared_rows=after", A, true);
       check_choice(env, "lane_csr", "hubs=0:order=columns", A, true);
       check_choice(env, "lane_csr", "columns=windows:order=columns", A, true);
+      check_choice(env, "lane_csr", "far=staged", A, true);
+      check_choice(env, "lane_csr", "far=staged:order=columns", A, true);
       check_many(env, "columns=full", A);
       check_many(env, hubs ? "hubs=1" : "columns=windows", A);
       wr_csr_free(A);
@@ -192,7 +198,7 @@ static void test_choice_of_hubs(wr_env *env) {
   for (const auto &of : cases) { /* a half or an eighth of the entries in so many columns, the others in one column each */
     A = matrix_of(std::vector<int64_t>(12000, 4), 60000, true,
                   [&](int64_t n) { return n % of.share == 0 ? n / of.share % of.columns * 2 : 10001 + n; });
-    check_build(env, A, {22000, 2000, 0.15, 0, 0}, of.hubs ? of.columns : 0, -1);
+    check_build(env, A, {22000, 2000, 0.15, 0, 0, 0, 0}, of.hubs ? of.columns : 0, -1);
     CHECKF(strstr(default_line(env, A).c_str(), "hub columns") == nullptr, "%s", default_line(env, A).c_str());
     wr_csr_free(A);
   }
@@ -264,7 +270,29 @@ static void test_windows(wr_env *env) {
   }
 }
 
+/* Entries are far if their tile has few others in their page. */
+static void test_staged(wr_env *env) {
+  const int64_t slab = wr_lane_slab(env->type);
+  CASE("far entries are staged, by slab");
+  for (bool pattern : {false, true}) {
+    /* Of every four entries one is in any of five slabs, the others are near each other. */
+    wr_csr *A = matrix_of(std::vector<int64_t>(20000, 4), 5 * slab + 7, pattern,
+                          [=](int64_t n) { return n % 4 == 0 ? n * 2654435761u : n / 1000 * 700 + n % 701; });
+    const int64_t far = check_build(env, A, {0, 0, 0, 0, 0, 1, 8}, 0, -1);
+    CHECKF(far > A->nnz / 5 && far < A->nnz / 3, "%lld of %lld entries are far", (long long)far, (long long)A->nnz);
+    check_choice(env, "lane_csr", "far=staged", A, true);
+    check_choice(env, "lane_csr", "far=direct", A, true);
+    CHECK(check_build(env, A, {0, 0, 0, 0, 0, -1, 8}, 0, -1) == 0); /* the second-level cache holds x */
+    wr_csr_free(A);
+  }
+  CASE("a slab with more far entries than a piece has");
+  wr_csr *A = matrix_of(std::vector<int64_t>(45000, 2), slab, true, [](int64_t n) { return n * 2654435761u; });
+  CHECK(check_build(env, A, {0, 0, 0, 0, 0, 1, 1}, 0, -1) > WR_LANE_PIECE);
+  wr_csr_free(A);
+}
+
 static void test_device(wr_env *env) {
+  test_staged(env);
   test_rows(env);
   test_windows(env);
   test_choice_of_hubs(env);

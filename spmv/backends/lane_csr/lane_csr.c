@@ -8,12 +8,13 @@
 
 typedef struct lane_knobs {
   int64_t hubs;
-  int columns, shared_rows, order;
+  int columns, shared_rows, order, far;
 } lane_knobs;
 
 enum { COLUMNS_AUTO, COLUMNS_FULL, COLUMNS_WINDOWS };
 enum { SHARED_AUTO, SHARED_AFTER };
 enum { ORDER_AUTO, ORDER_ROWS, ORDER_COLUMNS };
+enum { FAR_AUTO, FAR_DIRECT, FAR_STAGED };
 
 /* The default keeps hubs if they have such a share of the entries, the first ones left out, which a first-level cache keeps
  * anyway (docs/lane_csr.md). */
@@ -39,6 +40,10 @@ static const wr_knob knobs[] = {
      .offset = offsetof(lane_knobs, order),
      .help = "whether chunks of long rows are multiplied in the order of their columns; auto: where they are 3 of 10, "
              "x has 1 MB and there are neither hubs nor so few chunks that one kernel does all"},
+    {.name = "far", .type = WR_OPTION_CHOICE, .choices = "auto|direct|staged", .value = "auto",
+     .offset = offsetof(lane_knobs, far),
+     .help = "whether elements of x that no cache keeps are gathered before the multiply, without hubs and windows and "
+             "for one vector; auto: where x is 1.5 times the second-level cache and 5% of the entries read such ones"},
     {.name = NULL},
 };
 
@@ -47,6 +52,7 @@ static void report(const wr_env *env, const wr_lane_csr *c, wr_plan_info *info) 
   char hubs[96] = "";
   info->format_bytes = wr_lane_csr_bytes(c);
   info->apply_bytes = (double)(info->format_bytes + c->chunks * 16 + (c->nrows + c->ncols) * wr_type_bytes(env->type));
+  if (c->far) info->apply_bytes += (double)((c->ncols + 2 * c->far) * wr_type_bytes(env->type));
   info->deterministic = 1;
   if (env->type == WR_F32 && c->valued) info->term_unit = wr_type_unit(WR_F32);
   if (c->hubs)
@@ -55,6 +61,8 @@ static void report(const wr_env *env, const wr_lane_csr *c, wr_plan_info *info) 
   if (c->low)
     snprintf(hubs, sizeof hubs, "; 16-bit columns, %.0f%% of the chunks without windows",
              c->chunks ? 100.0 * (double)c->wide / (double)c->chunks : 0.0);
+  if (c->far)
+    snprintf(hubs, sizeof hubs, "; x of %.0f%% of the entries is staged", 100.0 * (double)c->far / (double)c->nnz);
   snprintf(info->line, sizeof info->line, "rows over 32 lanes, %d entries each%s%s", (int)WR_LANE_EACH, hubs,
            c->order ? "; long rows in the order of columns" : "");
 }
@@ -76,12 +84,16 @@ static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knob, 
   int64_t size = wr_type_bytes(env->type);
   if (chosen->hubs < 0 && (env->need_columns > 1 || A->nnz < LEAST_ENTRIES))
     kb = 0; /* rows of several vectors are taken from the caches alone */
+  const int may_stage = env->need_columns <= 1 && chosen->columns != COLUMNS_WINDOWS && chosen->hubs <= 0;
+  const int staged = !may_stage || chosen->far == FAR_DIRECT ? 0 : chosen->far == FAR_STAGED ? 1 : -1;
+  if (staged > 0) kb = 0;
   wr_lane_choice choice = {
       .most_hubs = (kb << 10 < room ? kb << 10 : room) / size,
       .cached = chosen->hubs < 0 ? (CACHED << 10) / size : 0,
       .least_share = chosen->hubs < 0 ? least_share : 0,
-      .windows = chosen->columns == COLUMNS_AUTO ? -1 : chosen->columns == COLUMNS_WINDOWS,
+      .windows = chosen->columns == COLUMNS_AUTO && staged <= 0 ? -1 : chosen->columns == COLUMNS_WINDOWS,
       .by_columns = chosen->order == ORDER_AUTO ? -1 : chosen->order == ORDER_COLUMNS,
+      .staged = staged,
   };
   PASS(wr_csr_device_view(A, env, &view));
   PASS(wr_lane_csr_device_build(env, A->nrows, A->ncols, A->nnz, &view, &choice, &p->format));

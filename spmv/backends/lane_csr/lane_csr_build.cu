@@ -516,7 +516,8 @@ static wr_status build(wr_env *env, const wr_csr_view *view, const wr_lane_choic
   PASS(wr_device_download(env, &counts, s->counts, 3, WR_AS_8_BYTES));
   c->covered = (int64_t)counts.covered, c->longest = (int64_t)counts.longest;
   const bool gains = (double)counts.within >= LEAST_WITHIN * (double)c->chunks && !wr_lane_is_alone(env, c);
-  return s->key && (choice->by_columns > 0 || gains) ? sort_chunks(env, s, c) : WR_OK;
+  if (s->key && (choice->by_columns > 0 || gains)) PASS(sort_chunks(env, s, c));
+  return choice->staged && c->code && c->hubs == 0 ? wr_lane_csr_stage(env, choice, c) : WR_OK;
 }
 
 extern "C" wr_status wr_lane_csr_device_build(wr_env *env, int64_t nrows, int64_t ncols, int64_t nnz,
@@ -538,7 +539,7 @@ done:
 
 /* ---- Arrays ---- */
 
-static std::array<wr_listed_array, 10> list_arrays(wr_lane_csr *c) {
+static std::array<wr_listed_array, 12> list_arrays(wr_lane_csr *c) {
   return {{
       {(void **)&c->code, c->chunks * CHUNK, 4},
       {(void **)&c->low, c->chunks * CHUNK, 2},
@@ -550,6 +551,8 @@ static std::array<wr_listed_array, 10> list_arrays(wr_lane_csr *c) {
       {(void **)&c->origin, c->chunks, 8},
       {(void **)&c->hub, c->hubs, 4},
       {(void **)&c->order, c->chunks, 4},
+      {(void **)&c->in_slab, c->far, 2},
+      {(void **)&c->piece, c->pieces, sizeof *c->piece},
   }};
 }
 

@@ -17,12 +17,19 @@ typedef struct wr_lane_choice {
                       /* columns in two windows, by a sample                                                         */
   int by_columns;     /* 1: chunks have an order (wr_lane_csr.order); 0: none; -1: where 3 of 10 or more lie within a row, x  */
                       /* is large, there are no hubs and the multiply is not alone (wr_lane_is_alone)                  */
+  int staged;         /* 1: far entries are staged, if any; 0: none; -1: where that pays (lane_csr_stage.cu). There are no  */
+                      /* hubs and windows besides: with 1 both must be 0                                               */
+  int64_t tile;       /* chunks that are near each other; 0: 16 384                                                    */
 } wr_lane_choice;
 
 /* *c := the view's matrix on env's device, in env's type, on env's stream; waits. Of columns with equally many entries all are
  * hubs or none. WR_ENOMEM, WR_EDEVICE; *c is then without arrays. */
 wr_status wr_lane_csr_device_build(wr_env *env, int64_t nrows, int64_t ncols, int64_t nnz, const wr_csr_view *view,
                                    const wr_lane_choice *choice, wr_lane_csr *c);
+/* For wr_lane_csr_device_build: stages far entries of a format with full columns, or leaves it as it is. WR_ENOMEM,
+ * WR_EDEVICE. */
+wr_status wr_lane_csr_stage(wr_env *env, const wr_lane_choice *choice, wr_lane_csr *c);
+
 void wr_lane_csr_device_free(wr_env *env, wr_lane_csr *c); /* also of a zeroed one */
 int64_t wr_lane_csr_device_bytes(const wr_lane_csr *c);    /* bytes of the arrays, padding included */
 

@@ -11,7 +11,7 @@
 constexpr int EACH = WR_LANE_EACH, CHUNK = WR_LANE_CHUNK;
 
 /* How columns are stored. */
-enum lane_columns { FULL, HUBS, WINDOWS };
+enum lane_columns { FULL, HUBS, WINDOWS, STAGED };
 
 /* 16 bytes as they are loaded: the lane's next elements. */
 template <typename E>
@@ -62,7 +62,7 @@ static __device__ inline void lane_ahead(const wr_lane_csr &c, int w, lane_codes
   codes.end = __ldcs(c.end + (int64_t)w * WR_WARP + threadIdx.x % WR_WARP);
 }
 
-/* code[EACH] := columns; with hubs ~h for the h-th; negative for padding. */
+/* code[EACH] := columns; with hubs ~h for the h-th; staged ncols + p for the p-th staged element; negative for padding. */
 template <lane_columns COLUMNS>
 static __device__ inline void lane_columns_of(const wr_lane_csr &c, const lane_codes<COLUMNS> &codes,
                                               int32_t (&code)[EACH]) {
@@ -90,7 +90,7 @@ static __device__ inline void lane_columns_of(const wr_lane_csr &c, const lane_c
 /* The rounds after which thread blocks take turns. With full columns four in a row gain up to 5% over one (gen:web); with
  * windows or hubs they cost 1 to 3% (gen:road, gen:rmat; docs/lane_csr.md). */
 template <lane_columns COLUMNS>
-constexpr int lane_turn = COLUMNS == FULL ? 4 : 1;
+constexpr int lane_turn = COLUMNS == FULL || COLUMNS == STAGED ? 4 : 1;
 
 /* The places of a warp among all chunks: in each of its thread block's rounds one, next to those of the other warps. Thread
  * blocks take turns after `turn` rounds, and after each round once there are too few for turns. */

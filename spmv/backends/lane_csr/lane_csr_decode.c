@@ -24,6 +24,31 @@ static double value_at(const wr_lane_csr *c, int64_t place) {
   return c->type == WR_F32 ? (double)((const float *)c->val)[place] : ((const double *)c->val)[place];
 }
 
+/* The column of far entries whose codes begin at ncols; -1: there is no such staged element. */
+static int64_t column_of_staged(const wr_lane_csr *c, int64_t p) {
+  int64_t from = 0, to = c->pieces;
+  if (p >= c->far) return -1;
+  while (to - from > 1) {
+    int64_t middle = from + (to - from) / 2;
+    if (c->piece[middle].first <= p)
+      from = middle;
+    else
+      to = middle;
+  }
+  return c->pieces ? c->piece[from].slab * wr_lane_slab(c->type) + c->in_slab[p] : -1;
+}
+
+/* Pieces must follow each other from the first staged element to the last, by slab. */
+static wr_status check_pieces(const wr_lane_csr *c) {
+  int64_t at = 0;
+  int32_t slab = 0;
+  for (int64_t k = 0; k < c->pieces; at += c->piece[k].count, slab = c->piece[k++].slab)
+    if (c->piece[k].first != at || c->piece[k].count < 1 || c->piece[k].count > WR_LANE_PIECE ||
+        c->piece[k].slab < slab)
+      return broken(k, "a piece of staged elements out of order");
+  return at == c->far ? WR_OK : broken(c->pieces, "another number of staged elements");
+}
+
 /* Walks over all places in the order of the rows. A NULL: only checks and *nnz := the entries. */
 static wr_status walk(const wr_lane_csr *c, int64_t *nnz, wr_csr *A) {
   int64_t i = 0, origin = 0, at = 0; /* the row, the chunk in which it begins, the entries before */
@@ -45,7 +70,10 @@ static wr_status walk(const wr_lane_csr *c, int64_t *nnz, wr_csr *A) {
     }
     if (!open) origin = w;
     if (code != WR_LANE_PADDING) {
-      int64_t column = code >= 0 ? code : ~code < c->hubs ? c->hub[~code] : -1;
+      int64_t column = code >= c->ncols  ? column_of_staged(c, code - c->ncols)
+                       : code >= 0       ? code
+                       : ~code < c->hubs ? c->hub[~code]
+                                         : -1;
       if (column < 0 || column >= c->ncols) return broken(w, "a column beyond the matrix");
       if (A) A->col[at] = (int32_t)column;
       if (A && A->val) A->val[at] = value_at(c, wr_lane_place(w, lane, j, (int)wr_type_bytes(c->type)));
@@ -82,6 +110,7 @@ wr_status wr_lane_csr_decode(const wr_lane_csr *c, wr_csr **A) {
   int64_t nnz;
   *A = NULL;
   TRY(check_order(c));
+  TRY(check_pieces(c));
   TRY(walk(c, &nnz, NULL));
   TRY(wr_csr_create(c->nrows, c->ncols, nnz, c->valued, A));
   TRY(walk(c, &nnz, *A));

@@ -11,6 +11,12 @@
  *   windows   16 bits, where most chunks have all their columns in two windows of 32 768: the top bit tells the window, the
  *             others the place in it. Any other chunk stores the low and the high halves of its columns.
  *
+ * Full columns may have *far* entries, those that read a part of x which few entries near them read, so that a multiply would
+ * fetch a line of memory for each. A kernel before the multiply *stages* their elements of x: x is cut into slabs that fit
+ * shared memory, and staged elements lie by slab, within a slab in the order of the entries. A far entry has the code ncols + p
+ * for the p-th staged element. (Propagation blocking, Beamer, Asanovic and Patterson, IPDPS 2017, for elements of x in place of
+ * products, so that sums stay in the order of the entries.)
+ *
  * Chunks are multiplied in any order, since each leaves its parts of rows in places of its own.
  *
  *   The 6x6 example of csr.h with each = 3, 2 lanes for 32, and column 0 as the only hub (~0 is -1)
@@ -27,9 +33,20 @@ enum {
   WR_LANE_PADDING = INT32_MIN, /* the code of a place without an entry                                 */
   WR_LANE_WINDOW = 1 << 15,    /* columns of a window; the last of the second is left out for padding  */
   WR_LANE_NONE = 0xffff,       /* padding in 16 bits                                                   */
-  WR_LANE_WIDE = INT32_MIN     /* in place of the second window: the chunk has halves of columns       */
+  WR_LANE_WIDE = INT32_MIN,    /* in place of the second window: the chunk has halves of columns       */
+  WR_LANE_SLAB_BYTES = 96 << 10, /* of x; two thread blocks on a multiprocessor have one each          */
+  WR_LANE_PIECE = 1 << 16      /* the most staged elements of a piece                                  */
 };
 #define WR_LANE_OPEN 0x80000000u
+
+/* Columns of a slab; the last slab has fewer. */
+static inline int64_t wr_lane_slab(wr_type type) { return WR_LANE_SLAB_BYTES / wr_type_bytes(type); }
+
+/* Staged elements of one slab, which a thread block gathers. */
+typedef struct wr_lane_piece {
+  int64_t first;       /* of the staged elements */
+  int32_t count, slab;
+} wr_lane_piece;
 
 typedef struct wr_lane_csr {
   int64_t nrows, ncols, nnz;
@@ -41,7 +58,9 @@ typedef struct wr_lane_csr {
   int64_t covered;   /* entries in those columns                                                                   */
   int64_t longest;   /* the most chunks over which a row goes                                                      */
   int64_t wide;      /* chunks with halves of columns                                                              */
-  int32_t *code;     /* [places of chunks] column, ~hub, or WR_LANE_PADDING; NULL: windows                         */
+  int64_t far;       /* far entries, and staged elements of x                                                      */
+  int64_t pieces;    /* of staged elements                                                                         */
+  int32_t *code;     /* [places of chunks] column, ~hub, ncols + staged element, or WR_LANE_PADDING; NULL: windows */
   uint16_t *low;     /* [places of chunks] window and place in it, or the low half of a column; NULL: full columns */
   uint16_t *high;    /* [places of `wide` chunks] the high halves; WR_LANE_NONE in both: padding                   */
   int32_t *window;   /* [chunks][2] first column of the first window, and of the second minus WR_LANE_WINDOW; or:  */
@@ -53,6 +72,8 @@ typedef struct wr_lane_csr {
   int64_t *origin;   /* [chunks] chunk in which the row begins that is open at the chunk's start; itself if none is */
   int32_t *hub;      /* [hubs] their columns, ascending                                                            */
   int32_t *order;    /* [chunks] the order in which they are multiplied; NULL: as they lie                         */
+  uint16_t *in_slab; /* [far] the columns of staged elements, counted from the first of the slab                   */
+  wr_lane_piece *piece; /* [pieces]                                                                                */
 } wr_lane_csr;
 
 #ifdef __CUDACC__
@@ -71,7 +92,8 @@ WR_LANE_INLINE int64_t wr_lane_place(int64_t w, int lane, int j, int bytes) {
 static inline int64_t wr_lane_csr_bytes(const wr_lane_csr *c) {
   int64_t column = c->low ? 2 : 4, value = c->valued ? wr_type_bytes(c->type) : 0;
   return c->chunks * (WR_LANE_CHUNK * (column + value) + 32 * 4 + 4 + 8 + (c->low ? 8 : 0)) + 4 +
-         c->wide * WR_LANE_CHUNK * 2 + c->hubs * 4 + (c->order ? c->chunks * 4 : 0);
+         c->wide * WR_LANE_CHUNK * 2 + c->hubs * 4 + (c->order ? c->chunks * 4 : 0) + c->far * 2 +
+         c->pieces * (int64_t)sizeof *c->piece;
 }
 
 #endif

@@ -16,6 +16,7 @@ typedef struct wr_lane_plan {
   uint64_t *carry; /* [chunks] the same as tail, passed on within the kernel (carry.cuh); NULL: a second kernel adds tails up */
   unsigned *ticket; /* [1] with carry: thread blocks that have taken a number; 0 between launches */
   void *hub_x;   /* [hubs] of the format's type: the hubs' elements of x, gathered by each multiply  */
+  void *far_x;   /* [far] of the format's type: the staged elements of x, gathered by each multiply  */
   int columns;   /* the most of several vectors (apply_many); 0: none                                */
   double *many_head, *many_tail; /* [chunks * columns] the same for several vectors                   */
 } wr_lane_plan;
@@ -35,6 +36,9 @@ int64_t wr_lane_hub_bytes(const wr_env *env);
 
 /* Asynchronous: y = alpha*A*x + beta*y and the epilogue of a checked request. WR_EDEVICE. */
 wr_status wr_lane_csr_launch(wr_env *env, const wr_lane_plan *p, const wr_apply *request);
+/* For each type. */
+wr_status wr_lane_csr_launch_f32(wr_env *env, const wr_lane_plan *p, const wr_apply *request);
+wr_status wr_lane_csr_launch_f64(wr_env *env, const wr_lane_plan *p, const wr_apply *request);
 
 /* The same for several vectors (lane_csr_many_kernel.cu). */
 wr_status wr_lane_csr_many_launch(wr_env *env, const wr_lane_plan *p, const wr_apply_many *request);

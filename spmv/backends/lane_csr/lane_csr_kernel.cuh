@@ -1,11 +1,14 @@
-#include "spmv/backends/lane_csr/lane_csr_kernel.h"
+/* The multiply with interleaved rows (lane_csr_format.h). A source for each type includes it, so that a solve loads the kernels
+ * of its type alone. */
+#ifndef WR_LANE_CSR_KERNEL_CUH
+#define WR_LANE_CSR_KERNEL_CUH
 
 #include <string.h>
 
 #include <algorithm>
 
-#include "spmv/backends/lane_csr/lane_csr_build.h"
 #include "spmv/backends/lane_csr/lane_csr_chunk.cuh"
+#include "spmv/backends/lane_csr/lane_csr_kernel.h"
 #include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
@@ -20,6 +23,9 @@ constexpr int LAST_THREADS = 256, LAST_BLOCKS = 4; /* of the second kernel; bloc
  * chunks, which often need the same elements of x. */
 constexpr int LANE_THREADS = 1024, LANE_WARPS = LANE_THREADS / WR_WARP;
 
+/* Of the kernel that stages elements of x: two thread blocks a multiprocessor, each with a slab in shared memory. */
+constexpr int STAGE_THREADS = 512, STAGE_BLOCKS = 2, STAGE_UNROLL = 8, ALL_SHARED = 100; /* percent */
+
 /* Rows of a chunk that are completed together: with hubs fewer, which leaves them more shared memory. */
 template <lane_columns COLUMNS>
 constexpr int lane_window = COLUMNS == HUBS ? 64 : 128;
@@ -27,7 +33,8 @@ constexpr int lane_window = COLUMNS == HUBS ? 64 : 128;
 template <typename T>
 struct lane_args {
   wr_lane_plan p;
-  const T *x; /* [ncols] */
+  const T *x;     /* [ncols] */
+  const T *far_x; /* so that far_x[ncols + p] is the p-th staged element */
   T *y;       /* [nrows] */
   double alpha, beta;
 };
@@ -42,7 +49,10 @@ static __device__ inline void lane_multiply(const lane_args<T> &a, const T *hubs
     x[j] = COLUMNS == HUBS && code[j] < 0 && code[j] != WR_LANE_PADDING ? hubs[~code[j]] : (T)0;
 #pragma unroll
   for (int j = 0; j < EACH; j++)
-    if (code[j] >= 0) x[j] = __ldg(a.x + code[j]);
+    if (code[j] >= 0) {
+      const T *from = COLUMNS == STAGED && code[j] >= (int32_t)a.p.format.ncols ? a.far_x : a.x;
+      x[j] = __ldg(from + code[j]);
+    }
 }
 
 /* Walks over the lane's products. sums[n] := the sum of the n-th row that ends in the chunk. Returns the sum behind the last
@@ -248,6 +258,42 @@ __global__ void __launch_bounds__(LAST_THREADS) lane_csr_gather(WR_KERNEL_PARAME
     ((T *)a.p.hub_x)[h] = __ldg(a.x + a.p.format.hub[h]);
 }
 
+/* Gathers the staged elements of x, a piece at a time. A thread block copies the slab to shared memory, so each element of x is
+ * read from memory as often as its slab has pieces, and the random accesses stay in the multiprocessor. x is padded to 128
+ * bytes. */
+template <typename T>
+__global__ void __launch_bounds__(STAGE_THREADS, STAGE_BLOCKS) lane_csr_stage(WR_KERNEL_PARAMETER lane_args<T> a) {
+  constexpr int SLAB = WR_LANE_SLAB_BYTES / (int)sizeof(T), TOGETHER = 16 / (int)sizeof(T);
+  WR_SHARED_DYNAMIC(T, slab); /* [SLAB] */
+  wr_wait_for_earlier(); /* alone: blocks of the multiply that begin beside this kernel keep its small first-level cache */
+  const wr_lane_csr &c = a.p.format;
+  for (int64_t b = blockIdx.x; b < c.pieces; b += gridDim.x) {
+    const wr_lane_piece piece = c.piece[b];
+    const int64_t before = (int64_t)piece.slab * SLAB;
+    const int columns = (int)min((int64_t)SLAB, c.ncols - before), bundles = (columns + TOGETHER - 1) / TOGETHER;
+    const uint4 *from = (const uint4 *)(a.x + before);
+#pragma unroll 4
+    for (int k = (int)threadIdx.x; k < bundles; k += STAGE_THREADS) ((uint4 *)slab)[k] = __ldg(from + k);
+    __syncthreads();
+    const uint16_t *in_slab = c.in_slab + piece.first;
+    T *to = (T *)a.p.far_x + piece.first;
+    for (int k = (int)threadIdx.x; k < piece.count; k += STAGE_THREADS * STAGE_UNROLL) {
+      uint16_t at[STAGE_UNROLL];
+#pragma unroll
+      for (int u = 0; u < STAGE_UNROLL; u++) {
+        const int q = k + u * STAGE_THREADS;
+        at[u] = q < piece.count ? __ldcs(in_slab + q) : 0;
+      }
+#pragma unroll
+      for (int u = 0; u < STAGE_UNROLL; u++) {
+        const int q = k + u * STAGE_THREADS;
+        if (q < piece.count) to[q] = slab[at[u]];
+      }
+    }
+    __syncthreads();
+  }
+}
+
 /* A row that several chunks share: the chunk in which it begins, and the row; nrows: none ends first in the chunk. */
 struct lane_shared {
   int64_t from, i;
@@ -300,7 +346,7 @@ constexpr wr_finish_mask SENT_STEP = (wr_finish_mask)(WR_HOLDS_SCALED_STEP | WR_
 /* Calls use(kernel) with the instance for a plan and an epilogue. */
 template <typename T, bool VALUED, lane_columns COLUMNS, class Use>
 static wr_status lane_with_mask(wr_finish_mask mask, bool alone, Use use) {
-  if constexpr (COLUMNS != HUBS)
+  if constexpr (COLUMNS == FULL || COLUMNS == WINDOWS)
     if (alone) return use(lane_csr<T, VALUED, COLUMNS, WR_HOLDS_NOTHING, true>);
   if (mask == WR_HOLDS_NOTHING) return use(lane_csr<T, VALUED, COLUMNS, WR_HOLDS_NOTHING, false>);
   if constexpr (VALUED) {
@@ -322,6 +368,7 @@ static wr_status lane_with_mask(wr_finish_mask mask, bool alone, Use use) {
 template <typename T, bool VALUED, class Use>
 static wr_status lane_with_columns(const wr_lane_csr &c, wr_finish_mask mask, bool alone, Use use) {
   if (c.low) return lane_with_mask<T, VALUED, WINDOWS>(mask, alone, use);
+  if (c.far) return lane_with_mask<T, VALUED, STAGED>(mask, alone, use);
   return c.hubs ? lane_with_mask<T, VALUED, HUBS>(mask, alone, use) : lane_with_mask<T, VALUED, FULL>(mask, alone, use);
 }
 
@@ -330,22 +377,28 @@ static wr_status lane_with(const wr_lane_csr &c, wr_finish_mask mask, bool alone
   return c.valued ? lane_with_columns<T, true>(c, mask, alone, use) : lane_with_columns<T, false>(c, mask, alone, use);
 }
 
-static unsigned last_grid(const wr_env *env, int64_t chunks) {
+static inline unsigned lane_last_grid(const wr_env *env, int64_t chunks) {
   return wr_cuda_grid(env, (chunks + LAST_THREADS - 1) / LAST_THREADS, LAST_BLOCKS);
 }
 
 /* Warps of a thread block: few chunks are spread over all multiprocessors. Each block copies the hubs, so with hubs all. */
-static int lane_warps_of(const wr_env *env, const wr_lane_csr &c) {
+static inline int lane_warps_of(const wr_env *env, const wr_lane_csr &c) {
   const int64_t blocks = wr_cuda_processors(env), each = (c.chunks + blocks - 1) / blocks;
   return (int)(c.hubs ? LANE_WARPS : std::max((int64_t)1, std::min(each, (int64_t)LANE_WARPS)));
 }
 
 template <typename T>
-static wr_status launch(wr_env *env, const wr_lane_plan *p, const wr_apply *request) {
-  lane_args<T> a = {*p, (const T *)request->x->data, (T *)request->y->data, request->alpha, request->beta};
+static wr_status lane_launch(wr_env *env, const wr_lane_plan *p, const wr_apply *request) {
   const wr_lane_csr &c = p->format;
+  const T *far_x = (const T *)((uintptr_t)p->far_x - (uintptr_t)c.ncols * sizeof(T));
+  lane_args<T> a = {*p, (const T *)request->x->data, far_x, (T *)request->y->data, request->alpha, request->beta};
   wr_finish<T> finish = wr_finish_make<T>(env, request->epilogue);
-  if (c.hubs) PASS(WR_LAUNCH_EARLY(env, (lane_csr_gather<T>), last_grid(env, c.hubs), LAST_THREADS, 0, a));
+  if (c.hubs) PASS(WR_LAUNCH_EARLY(env, (lane_csr_gather<T>), lane_last_grid(env, c.hubs), LAST_THREADS, 0, a));
+  if (c.far) {
+    PASS(wr_allow_shared(env, (const void *)lane_csr_stage<T>, WR_LANE_SLAB_BYTES, ALL_SHARED));
+    PASS(WR_LAUNCH_EARLY(env, (lane_csr_stage<T>), wr_cuda_grid(env, c.pieces, STAGE_BLOCKS), STAGE_THREADS,
+                         (size_t)WR_LANE_SLAB_BYTES, a));
+  }
   wr_finish_mask mask = wr_finish_mask_of(finish);
   if (request->beta != 0 && mask != WR_HOLDS_NOTHING) mask = WR_HOLDS_ANY;
   const bool alone = p->carry && mask == WR_HOLDS_NOTHING;
@@ -359,61 +412,9 @@ static wr_status launch(wr_env *env, const wr_lane_plan *p, const wr_apply *requ
   }));
   if (alone) return WR_OK;
   finish.sums.before = grid;
-  const unsigned last = last_grid(env, c.chunks);
+  const unsigned last = lane_last_grid(env, c.chunks);
   if (env->sent) return WR_LAUNCH_EARLY(env, (lane_csr_last<T, true>), last, LAST_THREADS, 0, a, finish);
   return WR_LAUNCH_EARLY(env, (lane_csr_last<T, false>), last, LAST_THREADS, 0, a, finish);
 }
 
-extern "C" int64_t wr_lane_hub_bytes(const wr_env *env) {
-  constexpr int OTHER = LANE_WARPS * lane_window<HUBS> * (int)sizeof(double) + 2048; /* sums, and those of a block */
-  int most = 0;
-  if (cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, env->device) != cudaSuccess) most = 0;
-  return std::max(0, std::min((int)WR_LANE_HUB_BYTES, most - OTHER));
-}
-
-/* With 311 chunks a row the multiply of gen:hubs:n=513809 took 11.1 us alone and 12.5 with a second kernel, with 734 that of
- * n=500000 11.0 and 10.8, and with 1200 that of n=396102 13.1 and 9.5 (f32, H100, 2026-11-25): a lane waits for each 32nd. */
-constexpr int64_t MOST_CHUNKS_OF_ROW = 384;
-
-extern "C" int wr_lane_is_alone(const wr_env *env, const wr_lane_csr *c) {
-  return c->chunks <= (int64_t)LANE_WARPS * wr_cuda_processors(env) && c->longest <= MOST_CHUNKS_OF_ROW && c->hubs == 0;
-}
-
-extern "C" wr_status wr_lane_plan_open(wr_env *env, int alone, wr_lane_plan *p) {
-  wr_workspace workspace;
-  const wr_lane_csr &c = p->format;
-  PASS(wr_cuda_enter(env));
-  PASS(wr_device_alloc(env, &p->head, c.chunks, sizeof *p->head, "parts of rows"));
-  PASS(wr_device_alloc(env, &p->tail, c.chunks, sizeof *p->tail, "parts of rows"));
-  if (alone && c.order == NULL && wr_lane_is_alone(env, &c)) {
-    PASS(wr_device_alloc(env, &p->carry, c.chunks, sizeof *p->carry, "parts of rows"));
-    PASS(wr_device_alloc_zeroed(env, &p->ticket, 1, sizeof *p->ticket, "a ticket"));
-    PASS(WR_CUDA(cudaMemsetAsync(p->carry, 0xff, (size_t)c.chunks * sizeof *p->carry, (cudaStream_t)env->stream)));
-  }
-  PASS(wr_device_alloc(env, &p->hub_x, c.hubs, (size_t)wr_type_bytes(env->type), "hubs"));
-  p->columns = env->need_columns;
-  PASS(wr_device_alloc(env, &p->many_head, c.chunks * p->columns, sizeof *p->many_head, "parts of rows"));
-  PASS(wr_device_alloc(env, &p->many_tail, c.chunks * p->columns, sizeof *p->many_tail, "parts of rows"));
-  return wr_workspace_reserve(env, wr_cuda_processors(env) + last_grid(env, c.chunks), &workspace);
-}
-
-extern "C" void wr_lane_plan_close(wr_env *env, wr_lane_plan *p) {
-  wr_device_free(env, p->head), wr_device_free(env, p->tail), wr_device_free(env, p->hub_x);
-  wr_device_free(env, p->carry), wr_device_free(env, p->ticket);
-  wr_device_free(env, p->many_head), wr_device_free(env, p->many_tail);
-  p->head = p->tail = p->many_head = p->many_tail = NULL, p->hub_x = NULL, p->carry = NULL, p->ticket = NULL;
-  wr_lane_csr_device_free(env, &p->format);
-}
-
-extern "C" int64_t wr_lane_plan_bytes(const wr_lane_plan *p) {
-  const wr_lane_csr *c = &p->format;
-  return wr_lane_csr_device_bytes(c) + 2 * wr_device_bytes(c->chunks, sizeof *p->head) +
-         (p->carry ? wr_device_bytes(c->chunks, sizeof *p->carry) + wr_device_bytes(1, sizeof *p->ticket) : 0) +
-         wr_device_bytes(c->hubs, (size_t)wr_type_bytes(c->type)) +
-         2 * wr_device_bytes(c->chunks * p->columns, sizeof *p->many_head);
-}
-
-extern "C" wr_status wr_lane_csr_launch(wr_env *env, const wr_lane_plan *p, const wr_apply *request) {
-  PASS(wr_cuda_enter(env));
-  return env->type == WR_F32 ? launch<float>(env, p, request) : launch<double>(env, p, request);
-}
+#endif

@@ -1,0 +1,63 @@
+/* What a plan of interleaved rows needs besides its format, and its launches by type. */
+#include <algorithm>
+
+#include "spmv/backends/lane_csr/lane_csr_build.h"
+#include "spmv/backends/lane_csr/lane_csr_kernel.cuh"
+
+extern "C" int64_t wr_lane_hub_bytes(const wr_env *env) {
+  constexpr int OTHER = LANE_WARPS * lane_window<HUBS> * (int)sizeof(double) + 2048; /* sums, and those of a block */
+  int most = 0;
+  if (cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, env->device) != cudaSuccess) most = 0;
+  return std::max(0, std::min((int)WR_LANE_HUB_BYTES, most - OTHER));
+}
+
+/* With 311 chunks a row the multiply of gen:hubs:n=513809 took 11.1 us alone and 12.5 with a second kernel, with 734 that of
+ * n=500000 11.0 and 10.8, and with 1200 that of n=396102 13.1 and 9.5 (f32, H100, 2026-11-25): a lane waits for each 32nd. */
+constexpr int64_t MOST_CHUNKS_OF_ROW = 384;
+
+extern "C" int wr_lane_is_alone(const wr_env *env, const wr_lane_csr *c) {
+  return c->chunks <= (int64_t)LANE_WARPS * wr_cuda_processors(env) && c->longest <= MOST_CHUNKS_OF_ROW &&
+         c->hubs == 0 && c->far == 0;
+}
+
+extern "C" wr_status wr_lane_plan_open(wr_env *env, int alone, wr_lane_plan *p) {
+  wr_workspace workspace;
+  const wr_lane_csr &c = p->format;
+  PASS(wr_cuda_enter(env));
+  PASS(wr_device_alloc(env, &p->head, c.chunks, sizeof *p->head, "parts of rows"));
+  PASS(wr_device_alloc(env, &p->tail, c.chunks, sizeof *p->tail, "parts of rows"));
+  if (alone && c.order == NULL && wr_lane_is_alone(env, &c)) {
+    PASS(wr_device_alloc(env, &p->carry, c.chunks, sizeof *p->carry, "parts of rows"));
+    PASS(wr_device_alloc_zeroed(env, &p->ticket, 1, sizeof *p->ticket, "a ticket"));
+    PASS(WR_CUDA(cudaMemsetAsync(p->carry, 0xff, (size_t)c.chunks * sizeof *p->carry, (cudaStream_t)env->stream)));
+  }
+  PASS(wr_device_alloc(env, &p->hub_x, c.hubs, (size_t)wr_type_bytes(env->type), "hubs"));
+  PASS(wr_device_alloc(env, &p->far_x, c.far, (size_t)wr_type_bytes(env->type), "staged elements of x"));
+  p->columns = env->need_columns;
+  PASS(wr_device_alloc(env, &p->many_head, c.chunks * p->columns, sizeof *p->many_head, "parts of rows"));
+  PASS(wr_device_alloc(env, &p->many_tail, c.chunks * p->columns, sizeof *p->many_tail, "parts of rows"));
+  return wr_workspace_reserve(env, wr_cuda_processors(env) + lane_last_grid(env, c.chunks), &workspace);
+}
+
+extern "C" void wr_lane_plan_close(wr_env *env, wr_lane_plan *p) {
+  wr_device_free(env, p->head), wr_device_free(env, p->tail), wr_device_free(env, p->hub_x),
+      wr_device_free(env, p->far_x);
+  wr_device_free(env, p->carry), wr_device_free(env, p->ticket);
+  wr_device_free(env, p->many_head), wr_device_free(env, p->many_tail);
+  p->head = p->tail = p->many_head = p->many_tail = NULL, p->hub_x = p->far_x = NULL, p->carry = NULL, p->ticket = NULL;
+  wr_lane_csr_device_free(env, &p->format);
+}
+
+extern "C" int64_t wr_lane_plan_bytes(const wr_lane_plan *p) {
+  const wr_lane_csr *c = &p->format;
+  return wr_lane_csr_device_bytes(c) + 2 * wr_device_bytes(c->chunks, sizeof *p->head) +
+         (p->carry ? wr_device_bytes(c->chunks, sizeof *p->carry) + wr_device_bytes(1, sizeof *p->ticket) : 0) +
+         wr_device_bytes(c->hubs, (size_t)wr_type_bytes(c->type)) +
+         wr_device_bytes(c->far, (size_t)wr_type_bytes(c->type)) +
+         2 * wr_device_bytes(c->chunks * p->columns, sizeof *p->many_head);
+}
+
+extern "C" wr_status wr_lane_csr_launch(wr_env *env, const wr_lane_plan *p, const wr_apply *request) {
+  PASS(wr_cuda_enter(env));
+  return env->type == WR_F32 ? wr_lane_csr_launch_f32(env, p, request) : wr_lane_csr_launch_f64(env, p, request);
+}
