@@ -193,12 +193,14 @@ static double value_of(uint64_t bits, wr_type type) {
 struct pair_list {
   coded_pair at[WR_CODED_MOST + 1];
   int count, next; /* next: behind the last one added or found: a row mostly has the pairs of the row before, in order */
+  int16_t seen[1024]; /* by hash, where a pair was found last */
   bool fits() const { return count <= WR_CODED_MOST; }
   void add(const coded_pair &p) {
     if (!fits() || (next < count && at[next] == p && ++next)) return;
-    next = (int)(std::find(at, at + count, p) - at);
-    if (next == count) at[count++] = p;
-    next++;
+    int16_t &place = seen[coded_hash(p) % 1024];
+    if (!(place < count && at[place] == p)) place = (int16_t)(std::find(at, at + count, p) - at);
+    if (place == count) at[count++] = p;
+    next = place + 1;
   }
 };
 
