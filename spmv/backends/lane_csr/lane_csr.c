@@ -84,7 +84,7 @@ static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knob, 
   int64_t size = wr_type_bytes(env->type);
   if (chosen->hubs < 0 && (env->need_columns > 1 || A->nnz < LEAST_ENTRIES))
     kb = 0; /* rows of several vectors are taken from the caches alone */
-  const int may_stage = env->need_columns <= 1 && chosen->columns != COLUMNS_WINDOWS && chosen->hubs <= 0;
+  const int may_stage = env->need_columns == 0 && chosen->columns != COLUMNS_WINDOWS && chosen->hubs <= 0;
   const int staged = !may_stage || chosen->far == FAR_DIRECT ? 0 : chosen->far == FAR_STAGED ? 1 : -1;
   if (staged > 0) kb = 0;
   wr_lane_choice choice = {
