@@ -18,6 +18,8 @@ case ${TMPDIR:-} in
 esac
 work=$(mktemp -d "${TMPDIR:-/tmp}/windrow.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
+# Two mpirun at the same time may each find that the other has just made, or removed, the folder that they share.
+export OMPI_MCA_orte_tmpdir_base="$work" PRTE_MCA_prte_tmpdir_base="$work"
 out=$work/out err=$work/err # of the last command
 in=/dev/null                # of the next ones
 passed=0 failed=0 skipped=0 command=

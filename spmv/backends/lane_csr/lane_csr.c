@@ -14,7 +14,7 @@ typedef struct lane_knobs {
 enum { COLUMNS_AUTO, COLUMNS_FULL, COLUMNS_WINDOWS };
 enum { SHARED_AUTO, SHARED_AFTER };
 enum { ORDER_AUTO, ORDER_ROWS, ORDER_COLUMNS };
-enum { FAR_AUTO, FAR_DIRECT, FAR_STAGED };
+enum { FAR_STAGED, FAR_DIRECT, FAR_AUTO }; /* conformance takes the first and the last */
 
 /* The default keeps hubs if they have such a share of the entries, the first ones left out, which a first-level cache keeps
  * anyway (docs/lane_csr.md). */
@@ -40,7 +40,7 @@ static const wr_knob knobs[] = {
      .offset = offsetof(lane_knobs, order),
      .help = "whether chunks of long rows are multiplied in the order of their columns; auto: where they are 3 of 10, "
              "x has 1 MB and there are neither hubs nor so few chunks that one kernel does all"},
-    {.name = "far", .type = WR_OPTION_CHOICE, .choices = "auto|direct|staged", .value = "auto",
+    {.name = "far", .type = WR_OPTION_CHOICE, .choices = "staged|direct|auto", .value = "auto",
      .offset = offsetof(lane_knobs, far),
      .help = "whether elements of x that no cache keeps are gathered before the multiply, without hubs and windows and "
              "for one vector; auto: where x is 1.5 times the second-level cache and 5% of the entries read such ones"},
@@ -76,6 +76,12 @@ static wr_status plan(const wr_env *env, const wr_csr *A, const void *knob, wr_p
   return WR_OK;
 }
 
+/* Where a user asks for staged elements, tiles of a small matrix are smaller, as one tile would have all entries near. */
+static int64_t tile_of(int64_t nnz) {
+  const int64_t tile = nnz / WR_LANE_CHUNK / 64;
+  return tile < 1 ? 1 : tile < WR_LANE_TILE ? tile : WR_LANE_TILE;
+}
+
 static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knob, wr_plan_info *info) {
   wr_lane_plan *p = state;
   wr_csr_view view;
@@ -94,6 +100,7 @@ static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knob, 
       .windows = chosen->columns == COLUMNS_AUTO && staged <= 0 ? -1 : chosen->columns == COLUMNS_WINDOWS,
       .by_columns = chosen->order == ORDER_AUTO ? -1 : chosen->order == ORDER_COLUMNS,
       .staged = staged,
+      .tile = staged > 0 ? tile_of(A->nnz) : 0,
   };
   PASS(wr_csr_device_view(A, env, &view));
   PASS(wr_lane_csr_device_build(env, A->nrows, A->ncols, A->nnz, &view, &choice, &p->format));

@@ -8,6 +8,8 @@
 
 WR_C_BEGIN
 
+enum { WR_LANE_TILE = 16384 }; /* chunks that are near each other by default (lane_csr_stage.cu) */
+
 /* How columns are to be stored. */
 typedef struct wr_lane_choice {
   int64_t most_hubs;  /* the most columns that may be hubs                                                           */
@@ -19,7 +21,7 @@ typedef struct wr_lane_choice {
                       /* is large, there are no hubs and the multiply is not alone (wr_lane_is_alone)                  */
   int staged;         /* 1: far entries are staged, if any; 0: none; -1: where that pays (lane_csr_stage.cu). There are no  */
                       /* hubs and windows besides: with 1 both must be 0                                               */
-  int64_t tile;       /* chunks that are near each other; 0: 16 384                                                    */
+  int64_t tile;       /* chunks that are near each other; 0: WR_LANE_TILE                                              */
 } wr_lane_choice;
 
 /* *c := the view's matrix on env's device, in env's type, on env's stream; waits. Of columns with equally many entries all are

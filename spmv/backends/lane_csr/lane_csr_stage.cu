@@ -15,7 +15,7 @@ constexpr int THREADS = 256, BLOCKS = 8; /* of a multiprocessor */
 /* An entry is far if its *tile* of consecutive chunks reads less than one element for each 64 bytes of its *page*, so many
  * columns around it. A tile is about what the second-level cache sees between two uses of a line; pages of large matrices are
  * larger, so that the counts of all tiles take at most MOST_COUNTS. In large tiles each STEP-th chunk is counted. */
-constexpr int64_t TILE = 16384, PAGE = 1024, MOST_COUNTS = 1 << 27, LARGE_TILE = 1024, STEP = 8;
+constexpr int64_t PAGE = 1024, MOST_COUNTS = 1 << 27, LARGE_TILE = 1024, STEP = 8;
 constexpr int LINE = 64; /* bytes that memory delivers at least */
 
 /* By default x must be so many times larger than the second-level cache, and far entries so large a share. To gather a slab
@@ -186,7 +186,7 @@ static wr_status pays(wr_env *env, const wr_lane_csr *c, int64_t far, bool *is_w
 }
 
 static stage_shape shape_of(const wr_lane_choice *choice, const wr_lane_csr *c) {
-  stage_shape s = {choice->tile ? choice->tile : TILE, 1, 0, bits_of(PAGE), 0};
+  stage_shape s = {choice->tile ? choice->tile : (int64_t)WR_LANE_TILE, 1, 0, bits_of(PAGE), 0};
   const int64_t tiles = (c->chunks + s.tile - 1) / s.tile;
   if (s.tile >= LARGE_TILE) s.step = STEP;
   while ((c->ncols >> s.page_bits) * tiles > MOST_COUNTS) s.page_bits++;
