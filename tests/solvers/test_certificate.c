@@ -176,10 +176,10 @@ static void test_graph(ground *g, way by, uint64_t *seed, totals *t) {
     check_order(r, &exact, &graph, r->options.order, &t->ties);
     CHECK(r->result.order.asked > 0);
     /* auto takes other methods for an order, and ranks that are corrected in f32 are looked at less often; sums of a plan that
-     * is not deterministic differ in rounding, and so may multiplies, as may those of merbit in f32 after a review, where y has
-     * not been cleared and parts of rows are added up in f64: how many they are below the rounding of a step is then chance */
+     * is not deterministic differ in rounding, and so may multiplies. In f32 steps after a review were seen to round otherwise
+     * than without one, and in a solve that rounding keeps from the tolerance the number of multiplies is then chance */
     if (method != WR_RANK_AUTO && !by.mixed && wr_plan_get_info(plan)->deterministic) {
-      if (converged)
+      if (converged || g->env.type == WR_F64)
         CHECKF(r->result.iterations <= multiplies, "%lld multiplies, %lld without an order",
                (long long)r->result.iterations, (long long)multiplies);
       if (converged) CHECK(r->result.outcome == WR_CONVERGED);

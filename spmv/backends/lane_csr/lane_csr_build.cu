@@ -4,24 +4,12 @@
 #include <algorithm>
 
 #include "config/memory.h"
+#include "spmv/backends/lane_csr/lane_csr_build.cuh"
 #include "spmv/backends/lane_csr/lane_csr_kernel.h"
 #include "spmv/device/array_list.h"
 #include "spmv/device/check.cuh"
-#include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
 #include "spmv/device/sort.h"
-#include "spmv/kernel/launch.cuh"
-#include "spmv/kernel/warp.cuh"
-
-constexpr int THREADS = 256, BLOCKS = 8; /* of a multiprocessor */
-constexpr int EACH = WR_LANE_EACH, CHUNK = WR_LANE_CHUNK;
-
-static __device__ inline int64_t build_thread() { return (int64_t)blockIdx.x * THREADS + threadIdx.x; }
-static __device__ inline int64_t build_threads() { return (int64_t)gridDim.x * THREADS; }
-
-static unsigned grid_for(const wr_env *env, int64_t threads) {
-  return wr_cuda_grid(env, (threads + THREADS - 1) / THREADS, BLOCKS);
-}
 
 /* ---- Hubs ---- */
 
@@ -181,16 +169,6 @@ struct lane_places {
 /* Bit j: the lowest bit of byte j. */
 static __device__ inline unsigned lane_bits(uint64_t bytes) {
   return (unsigned)((bytes & 0x0101010101010101u) * 0x0102040810204080u >> 56);
-}
-
-/* The sum of the values of the lanes before this one. */
-static __device__ inline int lane_sum_before(int value) {
-  const int lane = threadIdx.x % WR_WARP, own = value;
-  for (int distance = 1; distance < WR_WARP; distance *= 2) {
-    int left = __shfl_up_sync((unsigned)WR_FULL_MASK, value, (unsigned)distance);
-    if (lane >= distance) value += left;
-  }
-  return value - own;
 }
 
 /* needs_ends: whether `ends` is wanted. Every lane of the warp. */

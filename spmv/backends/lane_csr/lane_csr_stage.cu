@@ -4,13 +4,10 @@
 
 #include "config/memory.h"
 #include "spmv/backends/lane_csr/lane_csr_build.h"
-#include "spmv/backends/lane_csr/lane_csr_chunk.cuh"
+#include "spmv/backends/lane_csr/lane_csr_build.cuh"
 #include "spmv/device/check.cuh"
-#include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
 #include "spmv/device/sort.h"
-
-constexpr int THREADS = 256, BLOCKS = 8; /* of a multiprocessor */
 
 /* An entry is far if its *tile* of consecutive chunks reads less than one element for each 64 bytes of its *page*, so many
  * columns around it. A tile is about what the second-level cache sees between two uses of a line; pages of large matrices are
@@ -22,13 +19,6 @@ constexpr int LINE = 64; /* bytes that memory delivers at least */
  * costs as much as its far entries save if there are fewer of them than FAR_OF_COLUMNS times its columns. */
 constexpr double LEAST_OF_CACHE = 1.5, LEAST_FAR = 0.05, FAR_OF_COLUMNS = 0.5;
 
-static __device__ inline int64_t stage_thread() { return (int64_t)blockIdx.x * THREADS + threadIdx.x; }
-static __device__ inline int64_t stage_threads() { return (int64_t)gridDim.x * THREADS; }
-
-static unsigned grid_for(const wr_env *env, int64_t threads) {
-  return wr_cuda_grid(env, (threads + THREADS - 1) / THREADS, BLOCKS);
-}
-
 /* How tiles and pages are counted. */
 struct stage_shape {
   int64_t tile, step, pages; /* chunks; of which each step-th is counted; pages of the matrix */
@@ -38,8 +28,8 @@ struct stage_shape {
 
 /* touched[tile][page] += the counted entries, a warp a chunk. */
 __global__ void __launch_bounds__(THREADS) stage_touch(const wr_lane_csr c, const stage_shape s, unsigned *touched) {
-  const int64_t warps = stage_threads() / WR_WARP;
-  for (int64_t w = stage_thread() / WR_WARP * s.step; w < c.chunks; w += warps * s.step) {
+  const int64_t warps = build_threads() / WR_WARP;
+  for (int64_t w = build_thread() / WR_WARP * s.step; w < c.chunks; w += warps * s.step) {
     unsigned *of_tile = touched + w / s.tile * s.pages;
     int32_t code[EACH];
     lane_load(c.code, (int)w, code);
@@ -73,13 +63,11 @@ static __device__ inline unsigned stage_find(const wr_lane_csr &c, const stage_s
 /* of_chunk[w] := the far entries of chunk w. */
 __global__ void __launch_bounds__(THREADS)
     stage_count(const wr_lane_csr c, const stage_shape s, const unsigned *touched, int32_t *of_chunk) {
-  for (int64_t w = stage_thread() / WR_WARP; w < c.chunks; w += stage_threads() / WR_WARP) {
+  for (int64_t w = build_thread() / WR_WARP; w < c.chunks; w += build_threads() / WR_WARP) {
     int32_t code[EACH];
     lane_load(c.code, (int)w, code);
-    int count = __popc(stage_find(c, s, touched, w, code));
-    for (int distance = WR_WARP / 2; distance > 0; distance /= 2)
-      count += __shfl_xor_sync((unsigned)WR_FULL_MASK, count, distance);
-    if (threadIdx.x % WR_WARP == 0) of_chunk[w] = count;
+    const int own = __popc(stage_find(c, s, touched, w, code)), before = lane_sum_before(own);
+    if (threadIdx.x % WR_WARP == WR_WARP - 1) of_chunk[w] = before + own;
   }
 }
 
@@ -88,16 +76,11 @@ __global__ void __launch_bounds__(THREADS)
     stage_list(const wr_lane_csr c, const stage_shape s, const unsigned *touched, const int64_t *before, int columns,
                uint32_t *slab, uint32_t *place) {
   const int lane = threadIdx.x % WR_WARP;
-  for (int64_t w = stage_thread() / WR_WARP; w < c.chunks; w += stage_threads() / WR_WARP) {
+  for (int64_t w = build_thread() / WR_WARP; w < c.chunks; w += build_threads() / WR_WARP) {
     int32_t code[EACH];
     lane_load(c.code, (int)w, code);
     const unsigned far = stage_find(c, s, touched, w, code);
-    int sum = __popc(far);
-    for (int distance = 1; distance < WR_WARP; distance *= 2) {
-      const int left = __shfl_up_sync((unsigned)WR_FULL_MASK, sum, (unsigned)distance);
-      if (lane >= distance) sum += left;
-    }
-    int64_t p = before[w] + sum - __popc(far);
+    int64_t p = before[w] + lane_sum_before(__popc(far));
 #pragma unroll
     for (int j = 0; j < EACH; j++) {
       if (!(far >> j & 1)) continue;
@@ -110,7 +93,7 @@ __global__ void __launch_bounds__(THREADS)
 /* c.in_slab, and the codes of far entries; slab and place: sorted by slab. */
 __global__ void __launch_bounds__(THREADS)
     stage_name(const wr_lane_csr c, int columns, const uint32_t *slab, const uint32_t *place) {
-  for (int64_t p = stage_thread(); p < c.far; p += stage_threads()) {
+  for (int64_t p = build_thread(); p < c.far; p += build_threads()) {
     int32_t *code = c.code + place[p];
     c.in_slab[p] = (uint16_t)(*code - (int64_t)slab[p] * columns);
     *code = (int32_t)(c.ncols + p);
@@ -120,7 +103,7 @@ __global__ void __launch_bounds__(THREADS)
 /* first[q] := the first of the sorted slabs that is q or more. */
 __global__ void __launch_bounds__(THREADS)
     stage_find_slabs(const uint32_t *slab, int64_t far, int64_t slabs, int64_t *first) {
-  for (int64_t q = stage_thread(); q <= slabs; q += stage_threads()) {
+  for (int64_t q = build_thread(); q <= slabs; q += build_threads()) {
     int64_t from = 0, to = far;
     while (from < to) {
       const int64_t middle = from + (to - from) / 2;
