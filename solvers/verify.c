@@ -292,15 +292,19 @@ static void find_backward(const wr_system *s, const double *x, int64_t rows, wr_
   }
 }
 
-/* verdict->rows, worst_row and found->backward := those of all parts. */
-static wr_status join_rows(const wr_system *s, wr_verdict *verdict, wr_residual *found) {
-  double most[] = {verdict->worst_row, found->backward};
-  int64_t row = wr_csr_row_number(s->A, found->backward_row);
-  PASS(wr_comm_sum_counts(s->comm, &verdict->rows, 1));
-  PASS(wr_comm_max(s->comm, most, 2));
-  row = found->backward == most[1] ? -row : INT64_MIN;
+/* verdict->rows and worst_row := those of all parts. */
+static wr_status join_rows(wr_comm *comm, wr_verdict *verdict) {
+  PASS(wr_comm_sum_counts(comm, &verdict->rows, 1));
+  return wr_comm_max(comm, &verdict->worst_row, 1);
+}
+
+/* found->backward and its row, one of this part := those of all parts, and the row's number in the whole. */
+static wr_status join_backward(const wr_system *s, wr_residual *found) {
+  double most = found->backward;
+  PASS(wr_comm_max(s->comm, &most, 1));
+  int64_t row = found->backward == most && s->n > 0 ? -wr_csr_row_number(s->A, found->backward_row) : -INT64_MAX;
   PASS(wr_comm_max_counts(s->comm, &row, 1));
-  verdict->worst_row = most[0], found->backward = most[1], found->backward_row = -row;
+  found->backward = most, found->backward_row = -row;
   return WR_OK;
 }
 
@@ -324,11 +328,8 @@ static wr_status verify_system(const wr_system *system, double tolerance, wr_rou
     PASS(wr_residual_find(system, solved->x, NULL, &found));
   else
     found.norm = solved->norm, find_backward(system, solved->x, count, &found);
-  if (system->comm && !verdict->on_host) PASS(join_rows(system, verdict, &found));
-  if (system->comm && verdict->on_host) {
-    wr_residual all = found; /* its row is one of all already */
-    PASS(join_rows(system, verdict, &all));
-  }
+  PASS(join_rows(system->comm, verdict));
+  if (system->comm && !verdict->on_host) PASS(join_backward(system, &found));
   verdict->measure = found.norm, verdict->backward_error = found.backward, verdict->backward_row = found.backward_row;
   verdict->backward_rows = verdict->on_host ? system->n_all : verdict->rows;
   verdict->attainable = unit * found.size;

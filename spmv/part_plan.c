@@ -139,8 +139,10 @@ wr_status wr_part_plan_create(const wr_backend *backend, const void *knobs, wr_c
   wr_status status;
   wr_part_plan *p = NULL;
   *out = NULL;
-  TRY(wr_comm_agree(env->comm, wr_alloc_zeroed(&p, 1, sizeof *p, "a plan")));
-  p->A = A, p->env = env, info->extra_bytes = 0;
+  status = wr_alloc_zeroed(&p, 1, sizeof *p, "a plan");
+  if (p) p->A = A, p->env = env; /* as destroying needs them */
+  TRY(wr_comm_agree(env->comm, status));
+  info->extra_bytes = 0;
   wr_part_ops_inner(env, &p->alone);
   TRY(prepare(p, backend, knobs, info));
   *out = p, p = NULL;

@@ -53,8 +53,8 @@ static wr_status join_profile(const wr_csr *A, profile *p) {
   wr_comm *comm = wr_csr_comm(A);
   double ends[] = {p->largest, -p->smallest};
   int64_t sums[] = {p->zero, p->tiny};
-  int64_t firsts[] = {p->zero ? -wr_csr_row_number(A, p->first_zero) : INT64_MIN,
-                      p->tiny ? -wr_csr_row_number(A, p->first_tiny) : INT64_MIN};
+  int64_t firsts[] = {p->zero ? -wr_csr_row_number(A, p->first_zero) : -INT64_MAX,
+                      p->tiny ? -wr_csr_row_number(A, p->first_tiny) : -INT64_MAX};
   if (comm == NULL) return WR_OK;
   PASS(wr_comm_max(comm, ends, 2));
   PASS(wr_comm_sum_counts(comm, sums, 2));

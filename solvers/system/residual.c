@@ -167,10 +167,10 @@ static wr_status join_sums(const wr_csr *A, block_sums *all) {
   wr_comm *comm = wr_csr_comm(A);
   square_sum sums[] = {all->values, all->errors, all->sizes};
   double most = all->backward;
-  int64_t row = wr_csr_row_number(A, all->backward_row);
   PASS(wr_comm_sum(comm, (double *)sums, 3 * 3));
   PASS(wr_comm_max(comm, &most, 1));
-  row = all->backward == most ? -row : INT64_MIN; /* the first of those that have it */
+  /* The first row of those that have it. */
+  int64_t row = all->backward == most && A->nrows > 0 ? -wr_csr_row_number(A, all->backward_row) : -INT64_MAX;
   PASS(wr_comm_max_counts(comm, &row, 1));
   *all = (block_sums){.values = sums[0], .errors = sums[1], .sizes = sums[2], .backward = most, .backward_row = -row};
   return WR_OK;

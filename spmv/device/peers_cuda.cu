@@ -136,8 +136,9 @@ static wr_status open_nccl(wr_env *env, wr_peers *peers) {
 static wr_status open_by(wr_env *env, wr_exchange way, wr_peers **out) {
   wr_status status;
   wr_peers *peers = NULL;
-  TRY(wr_comm_agree(env->comm, wr_alloc_zeroed(&peers, 1, sizeof *peers, "exchanges of parts")));
-  peers->comm = env->comm, peers->device = env->device;
+  status = wr_alloc_zeroed(&peers, 1, sizeof *peers, "exchanges of parts");
+  if (peers) peers->comm = env->comm, peers->device = env->device; /* as closing needs them */
+  TRY(wr_comm_agree(env->comm, status));
   TRY((way == WR_EXCHANGE_NCCL ? open_nccl : open_mailboxes)(env, peers));
   *out = peers, peers = NULL;
 done:
