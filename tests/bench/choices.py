@@ -15,6 +15,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 SOLVES = ["pagerank gen:road:side=2500", "pagerank gen:web", "pagerank gen:rmat:scale=18", "pagerank gen:hubs:n=3000000",
@@ -43,11 +44,19 @@ def run(options, solve, way, folder):
     command = [os.path.join(options.build, program), "-q", "--json", path, *way, *arguments]
     begin = time.perf_counter()
     try:
-        subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=options.limit, check=False)
-        seconds = time.perf_counter() - begin
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    except OSError:
+        return None
+    # Not wait(timeout=...), which looks only every 50 ms whether the command has ended.
+    alarm = threading.Timer(options.limit, process.kill)
+    alarm.start()
+    process.wait()
+    seconds = time.perf_counter() - begin
+    alarm.cancel()
+    try:
         with open(path, encoding="utf-8") as file:
             found = json.load(file)["runs"][0]
-    except (subprocess.TimeoutExpired, OSError, ValueError, LookupError):
+    except (OSError, ValueError, LookupError):
         return None
     if not found.get("result"):
         return None
