@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "spmv/backends/lane_csr/lane_csr_kernel.h"
+#include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
 #include "tests/kernels/integer_applies.h"
 
@@ -293,7 +294,25 @@ static void test_staged(wr_env *env) {
   wr_csr_free(A);
 }
 
+/* On two multiprocessors each warp has several turns, after which it waits for others. */
+static void test_pace(wr_env *env) {
+  wr_cuda_state *state = (wr_cuda_state *)env->state;
+  const int processors = state->processors;
+  CASE("warps keep pace");
+  state->processors = 2;
+  for (bool pattern : {false, true}) {
+    wr_csr *A = matrix_of(std::vector<int64_t>(28000, 5), 60000, pattern, [](int64_t n) { return n * 2654435761u; });
+    check_choice(env, "lane_csr", "pace=kept", A, true);
+    check_choice(env, "lane_csr", "pace=free", A, true);
+    check_choice(env, "lane_csr", "pace=kept:far=staged", A, true);
+    check_choice(env, "lane_csr", "pace=kept:columns=windows", A, true);
+    wr_csr_free(A);
+  }
+  state->processors = processors;
+}
+
 static void test_device(wr_env *env) {
+  test_pace(env);
   test_staged(env);
   test_rows(env);
   test_windows(env);

@@ -16,6 +16,7 @@
 #include "spmv/kernel/epilogue.cuh"
 #include "spmv/kernel/launch.cuh"
 #include "spmv/kernel/parts.cuh"
+#include "spmv/kernel/spin.cuh"
 
 constexpr int LAST_THREADS = 256, LAST_BLOCKS = 4; /* of the second kernel; blocks: of a multiprocessor */
 
@@ -158,6 +159,27 @@ static __device__ inline double lane_receive(const wr_lane_plan &p, int w) {
   return wr_warp_sum(sum);
 }
 
+/* ---- Keeping pace ----
+ * Each warp has its chunks from the beginning, so that sums over y have the same bits each time. Without more, some
+ * multiprocessors get ahead of others by more and more chunks, and a line of x or of staged elements that several of them read
+ * has left the second-level cache before the last one needs it. So after each turn a warp waits until the warps have ended as
+ * many turns on average, but for LANE_LEAD. */
+
+constexpr int LANE_LEAD = 1, LANE_LOOKS = 100; /* turns; about as many microseconds */
+
+/* *turns: those that all warps have ended; this one has ended `own`. If the wait is in vain, some thread blocks do not run, and
+ * a number that is always enough ends all waiting. Every lane of the warp. */
+static __device__ inline void lane_keep_pace(unsigned *turns, int own) {
+  constexpr unsigned ENOUGH = 1u << 31;
+  if (threadIdx.x % WR_WARP == 0) {
+    const unsigned least = (unsigned)(own - LANE_LEAD) * (gridDim.x * blockDim.x / WR_WARP);
+    atomicAdd(turns, 1u);
+    if (!wr_spin_briefly(LANE_LOOKS, [&] { return *(const volatile unsigned *)turns >= least; }))
+      atomicOr(turns, ENOUGH);
+  }
+  __syncwarp();
+}
+
 /* ---- Multiplying ---- */
 
 /* y = alpha*A*x + beta*y and the epilogue, for the rows that lie in one chunk; parts of others go to head and tail, or,
@@ -189,6 +211,9 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
   double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
   while (at.p < c.chunks) {
     const int w = next;
+    if constexpr (!ALONE && (COLUMNS == FULL || COLUMNS == STAGED))
+      if (a.p.turns && at.round > 0 && at.round < at.bulk && at.round % lane_turn<COLUMNS> == 0)
+        lane_keep_pace(a.p.turns, at.round / lane_turn<COLUMNS>);
     T v[EACH], product[EACH];
     int32_t code[EACH];
     const uint32_t begin = __ldg(c.row + w), after = __ldg(c.row + w + 1), end = codes.end;
@@ -319,6 +344,7 @@ __global__ void __launch_bounds__(LAST_THREADS, LAST_BLOCKS)
   int64_t w = (int64_t)blockIdx.x * LAST_THREADS + threadIdx.x;
   lane_shared s = lane_find_shared(c, w);
   wr_wait_for_earlier();
+  if (w == 0 && a.p.turns) *a.p.turns = 0;
   wr_finish_scalars scalars = wr_finish_begin(finish);
   double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
   wr_finish_rows<T, 1> row = {};
