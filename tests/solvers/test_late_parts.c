@@ -7,11 +7,12 @@
 #include "solvers/api/part_source.h"
 #include "solvers/api/scoring.h"
 #include "solvers/api/solving.h"
+#include "solvers/rank/rank_sets.h"
 #include "spmv/parts/halo.h"
 #include "tests/check.h"
 #include "tests/spmv/thread_comm.h"
 
-enum { NEVER = -1 };
+enum { NEVER = -1, SETS = 3 }; /* SETS: teleport sets, or right-hand sides */
 
 typedef struct scene scene;
 
@@ -28,6 +29,7 @@ typedef struct walk {
   wr_scoring scoring;
   double *x;
   wr_result result;
+  int ended; /* sets or right-hand sides that have converged */
 } walk;
 
 struct scene {
@@ -110,6 +112,64 @@ static wr_status rank_pages(walk *w) {
   return wr_scoring_normalise(&w->scoring, w->x);
 }
 
+static wr_status count_set(void *context, const wr_set_ranks *found) {
+  walk *w = context;
+  w->ended += found->outcome == WR_CONVERGED;
+  return WR_OK;
+}
+
+static wr_status rank_sets(walk *w) {
+  static const int64_t first[SETS + 1] = {0, 2, 3, 5}, page[] = {3, 70, 150, 1, 299};
+  const wr_rank_sets_options options = {
+      .damping = 0.85, .tolerance = 1e-8, .iterations = 500, .top = 4, .checks = SETS};
+  const wr_teleport_sets sets = {SETS, first, page, NULL};
+  wr_rank_sets_facts facts;
+  w->env.need_columns = wr_rank_sets_columns(&w->env);
+  PASS(wr_graph_begin(w->A, 1, NULL, NULL, &w->graph));
+  PASS(wr_scoring_finish(&w->graph, NULL));
+  PASS(make_plan(w, w->graph.flow));
+  PASS(wr_rank_sets(&w->graph, w->plan, &w->env, &sets, &options, NULL, count_set, w, &facts));
+  w->result.outcome = w->ended == SETS ? WR_CONVERGED : WR_NOT_SOLVED;
+  return WR_OK;
+}
+
+static wr_status set_side(void *of, int64_t side) {
+  wr_system *system = of;
+  double *b;
+  PASS(wr_alloc(&b, system->n, sizeof *b, "a right-hand side"));
+  for (int64_t i = 0; i < system->n; i++) b[i] = (double)(1 + (i + side) % 3);
+  return wr_system_set_rhs(system, b, NULL, 0);
+}
+
+/* Several right-hand sides, which are iterated together. */
+static wr_status solve_sides(walk *w) {
+  const wr_monitor monitor = {.comm = w->comm};
+  wr_solving_options options = {.scale = WR_SCALE_NONE};
+  wr_run_precond precond = {0};
+  wr_verdict verdict;
+  double moved;
+  w->env.need_columns = WR_MAX_COLUMNS;
+  PASS(wr_solving_choose_precond("none", &options));
+  wr_solving_complete(&options, WR_F64);
+  PASS(wr_solving_begin(&options, w->A, NULL, NULL, 0, 0, NULL, &w->system));
+  PASS(wr_solving_finish(&w->system, NULL));
+  PASS(make_plan(w, w->system.matrix));
+  PASS(wr_comm_agree(w->comm, wr_solving_open(&w->solving, &options, &w->system, w->plan, &w->env)));
+  PASS(wr_comm_agree(w->comm, wr_solving_precondition(&w->solving, &monitor, &precond)));
+  const wr_sides sides = {.count = SETS, .set = set_side, .of = &w->system};
+  for (int64_t side = 0; side < SETS; side++) {
+    PASS(wr_solving_side(&w->solving, &sides, side, &monitor, &moved));
+    PASS(wr_solving_run(&w->solving, &monitor, &w->result));
+    PASS(wr_solving_answer(&w->solving, w->x));
+    PASS(wr_solving_verify(&w->solving, w->x, WR_VERIFY_FULL, 0, &verdict));
+    w->ended += w->result.outcome == WR_CONVERGED;
+  }
+  CHECKF(w->solving.shared == SETS, "%lld right-hand sides together: %s", (long long)w->solving.shared,
+         w->solving.why_alone);
+  if (w->ended != SETS) w->result.outcome = WR_NOT_SOLVED;
+  return WR_OK;
+}
+
 static wr_status read_and_solve(walk *w, const scene *s) {
   const wr_source_options how = {.threads = 1};
   wr_ledger ledger;
@@ -162,6 +222,8 @@ int main(void) {
       {.what = "a system from a file", .input = "tests/data/edges/system.tsv", .solve = solve_system},
       {.what = "a graph that is made", .input = "gen:web:n=300", .transposed = 1, .solve = rank_pages},
       {.what = "a graph from a file", .input = "tests/data/edges/numbered.csv", .transposed = 1, .solve = rank_pages},
+      {.what = "teleport sets", .input = "gen:web:n=300", .transposed = 1, .solve = rank_sets},
+      {.what = "right-hand sides", .input = "gen:stencil:n=6", .solve = solve_sides},
   };
   for (size_t k = 0; k < sizeof scenes / sizeof *scenes; k++) test(scenes[k], 2);
   return wr_test_report("late_parts");
