@@ -98,9 +98,5 @@ wr_status wr_knobs_parse(const wr_knob *table, void *knobs, const char *text, co
 /* Prints "sigma=11:layout=paper" (every knob with its effective value) into text[size]. */
 void wr_knobs_text(const wr_knob *table, const void *knobs, char *text, size_t size);
 
-/* The candidate (of count) closest to word by edit distance, or NULL if none is close (more than a third of the letters
- * wrong). */
-const char *wr_closest(const char *word, const char *const *candidates, int count);
-
 WR_C_END
 #endif

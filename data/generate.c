@@ -6,6 +6,7 @@
 #include <omp.h>
 #include <string.h>
 
+#include "config/closest.h"
 #include "config/failure.h"
 #include "config/memory.h"
 #include "config/option.h"

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "config/argument.h"
+#include "config/closest.h"
 #include "config/text.h"
 #include "spmv/spmv.h"
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "config/closest.h"
 #include "config/memory.h"
 #include "spmv/device/vec_argument.h"
 #include "spmv/matrix/csr_argument.h"

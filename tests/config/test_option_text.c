@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/closest.h"
 #include "config/option.h"
 #include "tests/check.h"
 #include "tests/config/option_table.h"
@@ -114,6 +115,10 @@ static void test_closest(void) {
   memset(longer, 'm', sizeof longer);
   longer[sizeof longer - 1] = '\0';
   CHECK(wr_closest(longer, names, 6) == NULL);
+  CHECK(wr_closest(NULL, names, 6) == NULL && wr_closest("merbit", NULL, 2) == NULL);
+  CHECK(wr_closest("merbit", names, -1) == NULL);
+  static const char *const with_none[] = {NULL, "abcy"};
+  CHECK(wr_closest("abcz", with_none, 2) == with_none[1]);
 }
 
 typedef struct knobs {

@@ -192,14 +192,6 @@ static void try_knobs_text(void) {
   CHECK(text[0] == '\0');
 }
 
-static void try_closest(void) {
-  const char *const words[] = {NULL, "number"};
-  CHECK(wr_closest(NULL, words, 2) == NULL);
-  CHECK(wr_closest("number", NULL, 2) == NULL);
-  CHECK(wr_closest("numbr", words, 2) == words[1]);
-  CHECK(wr_closest("number", words, -1) == NULL);
-}
-
 #define ARGUMENTS_CONFIG                                                                             \
   {"wr_fail", try_fail}, {"wr_status_message", try_status_message}, {"wr_status_name", try_status_name}, \
       {"wr_error_keep", try_error_keep}, {"wr_error_raise", try_error_raise},                              \
@@ -213,6 +205,6 @@ static void try_closest(void) {
       {"wr_options_parse", try_options_parse}, {"wr_options_read", try_options_read},                \
       {"wr_options_write", try_options_write}, {"wr_options_help", try_options_help},                \
       {"wr_options_release", try_options_release}, {"wr_knobs_parse", try_knobs_parse},              \
-      {"wr_knobs_text", try_knobs_text}, {"wr_closest", try_closest},
+      {"wr_knobs_text", try_knobs_text},
 
 #endif
