@@ -298,16 +298,6 @@ static wr_status join_rows(wr_comm *comm, wr_verdict *verdict) {
   return wr_comm_max(comm, &verdict->worst_row, 1);
 }
 
-/* found->backward and its row, one of this part := those of all parts, and the row's number in the whole. */
-static wr_status join_backward(const wr_system *s, wr_residual *found) {
-  double most = found->backward;
-  PASS(wr_comm_max(s->comm, &most, 1));
-  int64_t row = found->backward == most && s->n > 0 ? -wr_csr_row_number(s->A, found->backward_row) : -INT64_MAX;
-  PASS(wr_comm_max_counts(s->comm, &row, 1));
-  found->backward = most, found->backward_row = -row;
-  return WR_OK;
-}
-
 static wr_status verify_system(const wr_system *system, double tolerance, wr_rounding rounding, const wr_solved *solved,
                                wr_verified level, int64_t rows, wr_verdict *verdict) {
   wr_residual found = {0};
@@ -329,7 +319,7 @@ static wr_status verify_system(const wr_system *system, double tolerance, wr_rou
   else
     found.norm = solved->norm, find_backward(system, solved->x, count, &found);
   PASS(join_rows(system->comm, verdict));
-  if (system->comm && !verdict->on_host) PASS(join_backward(system, &found));
+  if (!verdict->on_host) PASS(wr_csr_join_most(system->A, &found.backward, &found.backward_row));
   verdict->measure = found.norm, verdict->backward_error = found.backward, verdict->backward_row = found.backward_row;
   verdict->backward_rows = verdict->on_host ? system->n_all : verdict->rows;
   verdict->attainable = unit * found.size;

@@ -164,16 +164,10 @@ static void join_blocks(block_sums *all, const block_sums *block) {
 
 /* all := the sums over the rows of all parts. */
 static wr_status join_sums(const wr_csr *A, block_sums *all) {
-  wr_comm *comm = wr_csr_comm(A);
   square_sum sums[] = {all->values, all->errors, all->sizes};
-  double most = all->backward;
-  PASS(wr_comm_sum(comm, (double *)sums, 3 * 3));
-  PASS(wr_comm_max(comm, &most, 1));
-  /* The first row of those that have it. */
-  int64_t row = all->backward == most && A->nrows > 0 ? -wr_csr_row_number(A, all->backward_row) : -INT64_MAX;
-  PASS(wr_comm_max_counts(comm, &row, 1));
-  *all = (block_sums){.values = sums[0], .errors = sums[1], .sizes = sums[2], .backward = most, .backward_row = -row};
-  return WR_OK;
+  PASS(wr_comm_sum(wr_csr_comm(A), (double *)sums, 3 * 3));
+  all->values = sums[0], all->errors = sums[1], all->sizes = sums[2];
+  return wr_csr_join_most(A, &all->backward, &all->backward_row);
 }
 
 wr_status wr_residual_find(const wr_system *system, const double *x, double *q, wr_residual *found) {

@@ -226,6 +226,17 @@ void wr_halo_free(wr_halo *h) {
   for (size_t k = 0; k < sizeof rooms / sizeof *rooms; k++) wr_free(rooms[k]);
 }
 
+wr_status wr_csr_join_most(const wr_csr *A, double *most, int64_t *row) {
+  wr_comm *comm = wr_csr_comm(A);
+  const double own = *most;
+  if (comm == NULL) return WR_OK;
+  PASS(wr_comm_max(comm, most, 1));
+  int64_t first = own == *most && A->nrows > 0 ? -wr_csr_row_number(A, *row) : -INT64_MAX;
+  PASS(wr_comm_max_counts(comm, &first, 1));
+  *row = -first;
+  return WR_OK;
+}
+
 wr_status wr_halo_block(const wr_csr *A, wr_csr **out) {
   int64_t count = 0, own = A->halo->own;
   for (int64_t k = 0; k < A->nnz; k++) count += A->col[k] < own;

@@ -65,6 +65,10 @@ static inline int64_t wr_csr_column_number(const wr_csr *A, int64_t j) {
 }
 static inline int64_t wr_csr_row_number(const wr_csr *A, int64_t i) { return A ? wr_csr_column_number(A, i) : i; }
 
+/* *most, not a NaN, := the largest of all parts; *row, a row of A, := the number in the file of the first that has it. A may be
+ * whole, or without rows. Collective. */
+wr_status wr_csr_join_most(const wr_csr *A, double *most, int64_t *row);
+
 /* (*v)[columns][rows of all parts], in the order of the file, for wr_free := [columns][A->nrows], the elements of A's rows. If
  * A is whole, or *v NULL, nothing changes. Collective. WR_ENOMEM */
 wr_status wr_halo_take_own(const wr_csr *A, int64_t columns, double **v);
