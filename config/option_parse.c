@@ -82,7 +82,7 @@ static wr_status find_config(const wr_option *table, const grammar *from, int ar
     const wr_option *row;
     wr_status status = next_option(table, from, argc, argv, &row, where);
     if (status != WR_OK || row == NULL) return status;
-    if (row->type != WR_OPTION_TEXT || strcmp(row->name, "config") != 0) continue;
+    if (!wr_option_is_config(row)) continue;
     if (*path != NULL) return wr_option_refuse(row, "--config", "given twice; one file can be read");
     *path = optarg;
   }

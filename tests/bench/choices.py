@@ -50,9 +50,11 @@ def run(options, solve, way, folder):
     # Not wait(timeout=...), which looks only every 50 ms whether the command has ended.
     alarm = threading.Timer(options.limit, process.kill)
     alarm.start()
-    process.wait()
-    seconds = time.perf_counter() - begin
-    alarm.cancel()
+    try:
+        process.wait()
+        seconds = time.perf_counter() - begin
+    finally:
+        alarm.cancel()
     try:
         with open(path, encoding="utf-8") as file:
             found = json.load(file)["runs"][0]

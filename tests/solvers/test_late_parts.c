@@ -80,21 +80,29 @@ static wr_status make_plan(walk *w, wr_csr *matrix) {
   return wr_alloc(&w->x, w->A->nrows, sizeof *w->x, "the answer");
 }
 
-static wr_status solve_system(walk *w) {
-  const wr_monitor monitor = {.comm = w->comm};
-  wr_solving_options options = {.scale = WR_SCALE_AUTO};
-  wr_run_precond precond = {0};
-  wr_verdict verdict;
-  PASS(wr_solving_choose_precond("auto", &options));
+static wr_status open_solving(walk *w, const wr_monitor *monitor, wr_scale scale, const char *precond) {
+  wr_solving_options options = {.scale = scale};
+  wr_run_precond report = {0};
+  PASS(wr_solving_choose_precond(precond, &options));
   wr_solving_complete(&options, WR_F64);
   PASS(wr_solving_begin(&options, w->A, NULL, NULL, 0, 0, NULL, &w->system));
   PASS(wr_solving_finish(&w->system, NULL));
   PASS(make_plan(w, w->system.matrix));
   PASS(wr_comm_agree(w->comm, wr_solving_open(&w->solving, &options, &w->system, w->plan, &w->env)));
-  PASS(wr_comm_agree(w->comm, wr_solving_precondition(&w->solving, &monitor, &precond)));
-  PASS(wr_solving_run(&w->solving, &monitor, &w->result));
+  return wr_comm_agree(w->comm, wr_solving_precondition(&w->solving, monitor, &report));
+}
+
+static wr_status run_solving(walk *w, const wr_monitor *monitor) {
+  wr_verdict verdict;
+  PASS(wr_solving_run(&w->solving, monitor, &w->result));
   PASS(wr_solving_answer(&w->solving, w->x));
   return wr_solving_verify(&w->solving, w->x, WR_VERIFY_FULL, 0, &verdict);
+}
+
+static wr_status solve_system(walk *w) {
+  const wr_monitor monitor = {.comm = w->comm};
+  PASS(open_solving(w, &monitor, WR_SCALE_AUTO, "auto"));
+  return run_solving(w, &monitor);
 }
 
 static wr_status rank_pages(walk *w) {
@@ -144,24 +152,13 @@ static wr_status set_side(void *of, int64_t side) {
 /* Several right-hand sides, which are iterated together. */
 static wr_status solve_sides(walk *w) {
   const wr_monitor monitor = {.comm = w->comm};
-  wr_solving_options options = {.scale = WR_SCALE_NONE};
-  wr_run_precond precond = {0};
-  wr_verdict verdict;
   double moved;
   w->env.need_columns = WR_MAX_COLUMNS;
-  PASS(wr_solving_choose_precond("none", &options));
-  wr_solving_complete(&options, WR_F64);
-  PASS(wr_solving_begin(&options, w->A, NULL, NULL, 0, 0, NULL, &w->system));
-  PASS(wr_solving_finish(&w->system, NULL));
-  PASS(make_plan(w, w->system.matrix));
-  PASS(wr_comm_agree(w->comm, wr_solving_open(&w->solving, &options, &w->system, w->plan, &w->env)));
-  PASS(wr_comm_agree(w->comm, wr_solving_precondition(&w->solving, &monitor, &precond)));
+  PASS(open_solving(w, &monitor, WR_SCALE_NONE, "none"));
   const wr_sides sides = {.count = SETS, .set = set_side, .of = &w->system};
   for (int64_t side = 0; side < SETS; side++) {
     PASS(wr_solving_side(&w->solving, &sides, side, &monitor, &moved));
-    PASS(wr_solving_run(&w->solving, &monitor, &w->result));
-    PASS(wr_solving_answer(&w->solving, w->x));
-    PASS(wr_solving_verify(&w->solving, w->x, WR_VERIFY_FULL, 0, &verdict));
+    PASS(run_solving(w, &monitor));
     w->ended += w->result.outcome == WR_CONVERGED;
   }
   CHECKF(w->solving.shared == SETS, "%lld right-hand sides together: %s", (long long)w->solving.shared,
