@@ -25,6 +25,7 @@ typedef struct walk {
   wr_plan *plan;
   wr_system system;
   wr_solving solving;
+  wr_run_precond report; /* solving keeps its address */
   wr_graph graph;
   wr_scoring scoring;
   double *x;
@@ -82,14 +83,13 @@ static wr_status make_plan(walk *w, wr_csr *matrix) {
 
 static wr_status open_solving(walk *w, const wr_monitor *monitor, wr_scale scale, const char *precond) {
   wr_solving_options options = {.scale = scale};
-  wr_run_precond report = {0};
   PASS(wr_solving_choose_precond(precond, &options));
   wr_solving_complete(&options, WR_F64);
   PASS(wr_solving_begin(&options, w->A, NULL, NULL, 0, 0, NULL, &w->system));
   PASS(wr_solving_finish(&w->system, NULL));
   PASS(make_plan(w, w->system.matrix));
   PASS(wr_comm_agree(w->comm, wr_solving_open(&w->solving, &options, &w->system, w->plan, &w->env)));
-  return wr_comm_agree(w->comm, wr_solving_precondition(&w->solving, monitor, &report));
+  return wr_comm_agree(w->comm, wr_solving_precondition(&w->solving, monitor, &w->report));
 }
 
 static wr_status run_solving(walk *w, const wr_monitor *monitor) {
