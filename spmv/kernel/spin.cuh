@@ -28,22 +28,6 @@ __device__ inline void wr_spin_busily(Condition is_done) {
 #endif
 }
 
-/* Whether is_done() becomes true within so many looks, each of which takes about a microsecond. For waits that save time, and
- * that nothing depends on: the awaited thread need not be running. In tests/simt there is one look. */
-template <class Condition>
-__device__ inline bool wr_spin_briefly(int looks, Condition is_done) {
-#ifdef WR_SIMT
-  looks = 0;
-#endif
-  while (!is_done()) {
-    if (--looks < 0) return false;
-#ifndef WR_SIMT
-    __nanosleep(200);
-#endif
-  }
-  return true;
-}
-
 /* Increments *count and returns its old value. A thread that gets a larger value and then calls __threadfence sees
  * everything that this thread wrote before. Unlike a __threadfence before an atomicAdd, the release does not invalidate L1,
  * which may hold much of x. */

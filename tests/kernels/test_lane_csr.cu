@@ -294,21 +294,58 @@ static void test_staged(wr_env *env) {
   wr_csr_free(A);
 }
 
-/* On one multiprocessor each warp has two turns, and waits for others between them. */
-static void test_pace(wr_env *env) {
+/* Checks the sums (y, z) and (y, y) of y = A x against those of the host, bit for bit. */
+static void check_sums(wr_env *env, const char *knobs, wr_csr *A) {
+  const wr_backend *backend = nullptr;
+  wr_plan *plan = nullptr;
+  CHECK_OK(wr_backend_find("lane_csr", &backend));
+  CHECK_OK(wr_plan_create(backend, knobs, A, env, &plan));
+  if (plan == nullptr) return;
+  CHECK_OK(wr_plan_prepare(plan));
+  vectors v(env, A);
+  wr_vec bank = {};
+  double got[2], dot = 0, square = 0;
+  CHECK_OK(env->ops->alloc(env, 2, WR_F64, "scalars", &bank));
+  set_x(A, v, false);
+  CHECK_OK(env->ops->upload(env, &v.y[1], v.before.data()));
+  for (size_t i = 0; i < v.sums.size(); i++) dot += v.sums[i] * v.before[i], square += v.sums[i] * v.sums[i];
+  wr_epilogue e = {};
+  e.reduce[0] = {.kind = WR_DOT, .of = nullptr, .z = &v.y[1], .into = {&bank, 0}};
+  e.reduce[1] = {.kind = WR_NRM2SQ, .of = nullptr, .z = nullptr, .into = {&bank, 1}};
+  wr_apply request = {};
+  request.alpha = 1, request.x = &v.x, request.y = &v.y[0], request.epilogue = &e;
+  for (int n = 0; n < 3; n++) {
+    CHECK_OK(wr_plan_apply(plan, &request));
+    check_result(plan, v, &v.y[0], 1, 0);
+    CHECK_OK(env->ops->download(env, &bank, got));
+    CHECKF(got[0] == dot && got[1] == square, "%s: sums %g and %g, not %g and %g", knobs, got[0], got[1], dot, square);
+  }
+  env->ops->release(env, &bank);
+  wr_plan_destroy(plan);
+}
+
+/* Few multiprocessors, so that thread blocks take turns of several rounds and, at the end, of one. */
+static void test_turns(wr_env *env) {
   wr_cuda_state *state = (wr_cuda_state *)env->state;
   const int processors = state->processors;
-  CASE("warps keep pace");
-  state->processors = 1;
-  wr_csr *A = matrix_of(std::vector<int64_t>(14000, 5), 60000, true, [](int64_t n) { return n * 2654435761u; });
-  check_choice(env, "lane_csr", "pace=kept", A, true);
-  check_choice(env, "lane_csr", "pace=kept:far=staged", A, true);
-  wr_csr_free(A);
-  state->processors = processors;
+  CASE("thread blocks take turns");
+  for (bool pattern : {false, true}) {
+    wr_csr *A = matrix_of(std::vector<int64_t>(14000, 5), 60000, pattern, [](int64_t n) { return n * 2654435761u; });
+    for (int few : {1, 2}) {
+      state->processors = few;
+      for (const char *knobs : {"far=direct", "far=staged", "hubs=1", "columns=windows"}) {
+        check_choice(env, "lane_csr", knobs, A, true);
+        check_sums(env, knobs, A);
+      }
+    }
+    state->processors = processors;
+    check_sums(env, "far=direct", A); /* each warp has one chunk at most */
+    wr_csr_free(A);
+  }
 }
 
 static void test_device(wr_env *env) {
-  test_pace(env);
+  test_turns(env);
   test_staged(env);
   test_rows(env);
   test_windows(env);

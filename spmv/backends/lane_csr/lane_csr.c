@@ -8,14 +8,13 @@
 
 typedef struct lane_knobs {
   int64_t hubs;
-  int columns, shared_rows, order, far, pace;
+  int columns, shared_rows, order, far;
 } lane_knobs;
 
 enum { COLUMNS_AUTO, COLUMNS_FULL, COLUMNS_WINDOWS };
 enum { SHARED_AUTO, SHARED_AFTER };
 enum { ORDER_AUTO, ORDER_ROWS, ORDER_COLUMNS };
 enum { FAR_STAGED, FAR_DIRECT, FAR_AUTO }; /* conformance takes the first and the last */
-enum { PACE_KEPT, PACE_FREE };
 
 /* The default keeps hubs if they have such a share of the entries, the first ones left out, which a first-level cache keeps
  * anyway (docs/lane_csr.md). */
@@ -45,10 +44,6 @@ static const wr_knob knobs[] = {
      .offset = offsetof(lane_knobs, far),
      .help = "whether elements of x that no cache keeps are gathered before the multiply, without hubs and windows and "
              "for one vector; auto: where x is 1.5 times the second-level cache and 5% of the entries read such ones"},
-    {.name = "pace", .type = WR_OPTION_CHOICE, .choices = "kept|free", .value = "free",
-     .offset = offsetof(lane_knobs, pace),
-     .help = "whether warps that are ahead of others wait for them, so that all read the same part of x, with 32-bit "
-             "columns and without hubs"},
     {.name = NULL},
 };
 
@@ -109,8 +104,7 @@ static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knob, 
   };
   PASS(wr_csr_device_view(A, env, &view));
   PASS(wr_lane_csr_device_build(env, A->nrows, A->ncols, A->nnz, &view, &choice, &p->format));
-  const wr_lane_way way = {.alone = chosen->shared_rows == SHARED_AUTO, .paced = chosen->pace == PACE_KEPT};
-  PASS(wr_lane_plan_open(env, &way, p));
+  PASS(wr_lane_plan_open(env, chosen->shared_rows == SHARED_AUTO, p));
   report(env, &p->format, info);
   info->extra_bytes = wr_lane_plan_bytes(p);
   return WR_OK;

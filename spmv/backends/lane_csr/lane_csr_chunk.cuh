@@ -1,4 +1,4 @@
-/* What the kernels of lane_csr share: how a lane loads its entries of a chunk, and which chunks a warp takes. */
+/* What the kernels of lane_csr share: how a lane loads its entries of a chunk. */
 #ifndef WR_LANE_CSR_CHUNK_CUH
 #define WR_LANE_CSR_CHUNK_CUH
 
@@ -85,42 +85,6 @@ static __device__ inline void lane_columns_of(const wr_lane_csr &c, const lane_c
       for (int j = 0; j < EACH; j++) code[j] = (int32_t)((uint32_t)high[j] << 16 | low.element[j]);
     }
   }
-}
-
-/* The rounds after which thread blocks take turns. With full columns four in a row gain up to 5% over one (gen:web); with
- * windows or hubs they cost 1 to 3% (gen:road, gen:rmat; docs/lane_csr.md). */
-template <lane_columns COLUMNS>
-constexpr int lane_turn = COLUMNS == FULL || COLUMNS == STAGED ? 4 : 1;
-
-/* The places of a warp among all chunks: in each of its thread block's rounds one, next to those of the other warps. Thread
- * blocks take turns after `turn` rounds, and after each round once there are too few for turns. */
-struct lane_rounds {
-  int round, bulk; /* the round; rounds in turns */
-  int p;           /* the place                  */
-};
-
-static __device__ inline void lane_after_turns(lane_rounds &r, int block, int warps) {
-  r.p = (r.bulk * (int)gridDim.x + block) * warps + (int)threadIdx.x / WR_WARP;
-}
-
-/* turn: a power of two. block: the thread block. warps: of a block. */
-static __device__ inline lane_rounds lane_begin(int64_t chunks, int turn, int block, int warps) {
-  lane_rounds r = {0, (int)chunks / (warps * turn * (int)gridDim.x) * turn, 0};
-  if (r.bulk == 0)
-    lane_after_turns(r, block, warps);
-  else
-    r.p = block * turn * warps + (int)threadIdx.x / WR_WARP;
-  return r;
-}
-
-static __device__ inline void lane_advance(lane_rounds &r, int turn, int block, int warps) {
-  r.round++;
-  if (r.round == r.bulk)
-    lane_after_turns(r, block, warps);
-  else if (r.round > r.bulk)
-    r.p += (int)gridDim.x * warps;
-  else
-    r.p += r.round & (turn - 1) ? warps : (((int)gridDim.x - 1) * turn + 1) * warps;
 }
 
 /* The chunk at a place; at least the number of chunks where there is none. */

@@ -9,6 +9,7 @@
 
 #include "spmv/backends/lane_csr/lane_csr_chunk.cuh"
 #include "spmv/backends/lane_csr/lane_csr_kernel.h"
+#include "spmv/backends/lane_csr/lane_csr_turns.cuh"
 #include "spmv/device/check.cuh"
 #include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
@@ -38,6 +39,7 @@ struct lane_args {
   const T *far_x; /* so that far_x[ncols + p] is the p-th staged element */
   T *y;       /* [nrows] */
   double alpha, beta;
+  lane_shares shares;
 };
 
 /* product[EACH] := the lane's values times elements of x. Hubs come first, so that no load waits for one from memory. */
@@ -159,27 +161,6 @@ static __device__ inline double lane_receive(const wr_lane_plan &p, int w) {
   return wr_warp_sum(sum);
 }
 
-/* ---- Keeping pace ----
- * Each warp has its chunks from the beginning, so that sums over y have the same bits each time. Without more, some
- * multiprocessors get ahead of others by more and more chunks, and a line of x or of staged elements that several of them read
- * has left the second-level cache before the last one needs it. So after each turn a warp waits until the warps have ended as
- * many turns on average, but for LANE_LEAD. */
-
-constexpr int LANE_LEAD = 1, LANE_LOOKS = 100; /* turns; about as many microseconds */
-
-/* *turns: those that all warps have ended; this one has ended `own`. If the wait is in vain, some thread blocks do not run, and
- * a number that is always enough ends all waiting. Every lane of the warp. */
-static __device__ inline void lane_keep_pace(unsigned *turns, int own) {
-  constexpr unsigned ENOUGH = 1u << 31;
-  if (threadIdx.x % WR_WARP == 0) {
-    const unsigned least = (unsigned)(own - LANE_LEAD) * (gridDim.x * blockDim.x / WR_WARP);
-    atomicAdd(turns, 1u);
-    if (!wr_spin_briefly(LANE_LOOKS, [&] { return *(const volatile unsigned *)turns >= least; }))
-      atomicOr(turns, ENOUGH);
-  }
-  __syncwarp();
-}
-
 /* ---- Multiplying ---- */
 
 /* y = alpha*A*x + beta*y and the epilogue, for the rows that lie in one chunk; parts of others go to head and tail, or,
@@ -189,18 +170,27 @@ template <typename T, bool VALUED, lane_columns COLUMNS, wr_finish_mask MASK, bo
 __global__ void __launch_bounds__(LANE_THREADS, 1)
     lane_csr(WR_KERNEL_PARAMETER lane_args<T> a, WR_KERNEL_PARAMETER wr_finish<T> given) {
   constexpr int WINDOW = lane_window<COLUMNS>;
+  constexpr bool HAS_SUMS = MASK != WR_HOLDS_NOTHING;
   WR_SHARED_DYNAMIC(T, hubs); /* [hubs] */
+  WR_SHARED(lane_taking, taking, 1);
+  WR_SHARED(int, share, LANE_WARPS);     /* the number of each warp's share, with sums; lane 0's own */
+  WR_SHARED(int, following, LANE_WARPS); /* of the share from which its next chunk is                */
   WR_SHARED(double, all_sums, LANE_WARPS * WINDOW);
   const wr_lane_csr &c = a.p.format;
   int lane = threadIdx.x % WR_WARP, warp = threadIdx.x / WR_WARP, warps = (int)blockDim.x / WR_WARP;
   double *sums = all_sums + warp * WINDOW;
+  const bool takes = !ALONE && a.shares.all > (int)gridDim.x * warps;
   const int block = ALONE ? lane_take(a.p.ticket) : (int)blockIdx.x; /* before the next launch may begin to take */
   wr_let_next_begin();
-  lane_rounds at = lane_begin(c.chunks, lane_turn<COLUMNS>, block, warps);
+  if (takes && threadIdx.x == 0) lane_begin_taking(taking, block, warps);
+  if (takes) __syncthreads();
+  if (HAS_SUMS && lane == 0) following[warp] = block * warps + warp;
+  lane_share at = lane_share_of(a.shares, block * warps + warp, warps);
   int next = lane_chunk(c, at.p);
   lane_codes<COLUMNS> codes;
   lane_ahead(c, next, codes);
   wr_wait_for_earlier();
+  if (takes && threadIdx.x == 0) lane_take_turn(taking, a.p.turns);
   if (COLUMNS == HUBS) {
     const T *from = (const T *)a.p.hub_x;
     for (int64_t h = threadIdx.x; h < c.hubs; h += LANE_THREADS) hubs[h] = from[h];
@@ -211,16 +201,20 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
   double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
   while (at.p < c.chunks) {
     const int w = next;
-    if constexpr (!ALONE && (COLUMNS == FULL || COLUMNS == STAGED))
-      if (a.p.turns && at.round > 0 && at.round < at.bulk && at.round % lane_turn<COLUMNS> == 0)
-        lane_keep_pace(a.p.turns, at.round / lane_turn<COLUMNS>);
+    bool is_last = false; /* of the share */
     T v[EACH], product[EACH];
     int32_t code[EACH];
     const uint32_t begin = __ldg(c.row + w), after = __ldg(c.row + w + 1), end = codes.end;
-    lane_advance(at, lane_turn<COLUMNS>, block, warps);
-    next = lane_chunk(c, at.p);
     lane_columns_of(c, codes, code);
     lane_multiply<T, VALUED, COLUMNS>(a, hubs, w, code, v, product);
+    at.p += warps;
+    if (--at.left == 0) { /* while elements of x are being loaded */
+      const int number = takes ? lane_take_share(taking, a.p.turns, warps) : a.shares.all;
+      if (HAS_SUMS && lane == 0) share[warp] = following[warp], following[warp] = number;
+      at = lane_share_of(a.shares, number, warps);
+      is_last = true;
+    }
+    next = lane_chunk(c, at.p);
     lane_ahead(c, next, codes);
     const uint32_t first = begin & ~WR_LANE_OPEN;
     int rows = (int)((after & ~WR_LANE_OPEN) - first), own = (int)(end >> 16);
@@ -270,8 +264,13 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
         wr_finish_row(finish, scalars, first, wr_finish_beta(a.alpha, a.beta, a.y, first, earlier + head), a.y,
                       reduced);
     }
+    if (HAS_SUMS && is_last && given.sums.count > 0) { /* of `finish` it would copy the step to local memory */
+      wr_warp_sums(reduced, given.sums.count);
+      if (lane == 0) wr_sums_store(given.sums, share[warp], reduced);
+#pragma unroll
+      for (int r = 0; r < WR_MAX_REDUCTIONS; r++) reduced[r] = 0;
+    }
   }
-  wr_sums_leave(given.sums, reduced); /* the parameter, as a copy of its step would be in local memory */
 }
 
 /* Gathers the hubs' elements of x, so that the thread blocks of the multiply can copy them as they lie. */
@@ -344,7 +343,7 @@ __global__ void __launch_bounds__(LAST_THREADS, LAST_BLOCKS)
   int64_t w = (int64_t)blockIdx.x * LAST_THREADS + threadIdx.x;
   lane_shared s = lane_find_shared(c, w);
   wr_wait_for_earlier();
-  if (w == 0 && a.p.turns) *a.p.turns = 0;
+  if (w == 0) *a.p.turns = 0; /* for the next launch */
   wr_finish_scalars scalars = wr_finish_begin(finish);
   double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
   wr_finish_rows<T, 1> row = {};
@@ -413,11 +412,16 @@ static inline int lane_warps_of(const wr_env *env, const wr_lane_csr &c) {
   return (int)(c.hubs ? LANE_WARPS : std::max((int64_t)1, std::min(each, (int64_t)LANE_WARPS)));
 }
 
+static inline unsigned lane_grid_of(const wr_env *env, const wr_lane_csr &c) {
+  const int warps = lane_warps_of(env, c);
+  return wr_cuda_grid(env, (c.chunks + warps - 1) / warps, 1);
+}
+
 template <typename T>
 static wr_status lane_launch(wr_env *env, const wr_lane_plan *p, const wr_apply *request) {
   const wr_lane_csr &c = p->format;
   const T *far_x = (const T *)((uintptr_t)p->far_x - (uintptr_t)c.ncols * sizeof(T));
-  lane_args<T> a = {*p, (const T *)request->x->data, far_x, (T *)request->y->data, request->alpha, request->beta};
+  lane_args<T> a = {*p, (const T *)request->x->data, far_x, (T *)request->y->data, request->alpha, request->beta, {}};
   wr_finish<T> finish = wr_finish_make<T>(env, request->epilogue);
   if (c.hubs) PASS(WR_LAUNCH_EARLY(env, (lane_csr_gather<T>), lane_last_grid(env, c.hubs), LAST_THREADS, 0, a));
   if (c.far) {
@@ -431,13 +435,14 @@ static wr_status lane_launch(wr_env *env, const wr_lane_plan *p, const wr_apply 
   env->sent = finish.outbox && !c.valued && (mask == WR_HOLDS_SCALED_STEP || mask == WR_HOLDS_RELAXED_STEP);
   if (env->sent) mask = (wr_finish_mask)(mask | WR_HOLDS_OUTBOX);
   const int warps = lane_warps_of(env, c);
-  const unsigned grid = wr_cuda_grid(env, (c.chunks + warps - 1) / warps, 1);
+  const unsigned grid = lane_grid_of(env, c);
+  a.shares = lane_shares_of(c.chunks, grid, warps);
   PASS(lane_with<T>(c, mask, alone, [&](auto kernel) {
     if (c.hubs) PASS(wr_allow_shared(env, (const void *)kernel, WR_LANE_HUB_BYTES, cudaSharedmemCarveoutDefault));
     return WR_LAUNCH_EARLY(env, (kernel), grid, (unsigned)(warps * WR_WARP), (size_t)c.hubs * sizeof(T), a, finish);
   }));
   if (alone) return WR_OK;
-  finish.sums.before = grid;
+  finish.sums.before = a.shares.all;
   const unsigned last = lane_last_grid(env, c.chunks);
   if (env->sent) return WR_LAUNCH_EARLY(env, (lane_csr_last<T, true>), last, LAST_THREADS, 0, a, finish);
   return WR_LAUNCH_EARLY(env, (lane_csr_last<T, false>), last, LAST_THREADS, 0, a, finish);

@@ -15,7 +15,7 @@ typedef struct wr_lane_plan {
   double *tail;  /* [chunks] the sum of the row that is open at the chunk's end                     */
   uint64_t *carry; /* [chunks] the same as tail, passed on within the kernel (carry.cuh); NULL: a second kernel adds tails up */
   unsigned *ticket; /* [1] with carry: thread blocks that have taken a number; 0 between launches */
-  unsigned *turns; /* [1] turns that all warps have ended, 0 between launches; NULL: warps do not wait for each other */
+  unsigned *turns; /* [1] turns that thread blocks took after their first ones; 0 between launches */
   void *hub_x;   /* [hubs] of the format's type: the hubs' elements of x, gathered by each multiply  */
   void *far_x;   /* [far] of the format's type: the staged elements of x, gathered by each multiply  */
   int columns;   /* the most of several vectors (apply_many); 0: none                                */
@@ -26,14 +26,9 @@ typedef struct wr_lane_plan {
  * over so many that waiting for them takes longer than a second kernel. */
 int wr_lane_is_alone(const wr_env *env, const wr_lane_csr *c);
 
-/* How a plan multiplies. */
-typedef struct wr_lane_way {
-  int alone; /* 0: rows of several chunks are completed by a second kernel in any case                      */
-  int paced; /* 1: warps that are ahead of others wait for them, with columns of 32 bits and without hubs   */
-} wr_lane_way;
-
-/* Allocates what a plan needs besides its format and prepares its kernels. WR_ENOMEM, WR_EDEVICE. */
-wr_status wr_lane_plan_open(wr_env *env, const wr_lane_way *way, wr_lane_plan *p);
+/* Allocates what a plan needs besides its format and prepares its kernels. may_be_alone: 0: a second kernel completes the rows
+ * of several chunks in any case. WR_ENOMEM, WR_EDEVICE. */
+wr_status wr_lane_plan_open(wr_env *env, int may_be_alone, wr_lane_plan *p);
 void wr_lane_plan_close(wr_env *env, wr_lane_plan *p); /* frees the format too; also of a zeroed one */
 int64_t wr_lane_plan_bytes(const wr_lane_plan *p);     /* bytes that it allocated, the format included */
 
