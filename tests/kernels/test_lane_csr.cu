@@ -324,16 +324,19 @@ static void check_sums(wr_env *env, const char *knobs, wr_csr *A) {
   wr_plan_destroy(plan);
 }
 
-/* Few multiprocessors, so that thread blocks take turns of several rounds and, at the end, of one. */
+/* Few multiprocessors, so that thread blocks take many turns, with shares of several chunks and, at the end, of one. Long rows
+ * have parts in one share, two and many. */
 static void test_turns(wr_env *env) {
   wr_cuda_state *state = (wr_cuda_state *)env->state;
   const int processors = state->processors;
   CASE("thread blocks take turns");
+  std::vector<int64_t> lengths(14000, 5);
+  for (size_t i = 0; i < lengths.size(); i += 900) lengths[i] = i % 1800 ? 0 : 300 + (int64_t)i * 3 / 4;
   for (bool pattern : {false, true}) {
-    wr_csr *A = matrix_of(std::vector<int64_t>(14000, 5), 60000, pattern, [](int64_t n) { return n * 2654435761u; });
+    wr_csr *A = matrix_of(lengths, 60000, pattern, [](int64_t n) { return n * 2654435761u; });
     for (int few : {1, 2}) {
       state->processors = few;
-      for (const char *knobs : {"far=direct", "far=staged", "hubs=1", "columns=windows"}) {
+      for (const char *knobs : {"far=direct", "far=staged", "hubs=1", "columns=windows", "order=columns"}) {
         check_choice(env, "lane_csr", knobs, A, true);
         check_sums(env, knobs, A);
       }

@@ -106,7 +106,7 @@ static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knob, 
   PASS(wr_lane_csr_device_build(env, A->nrows, A->ncols, A->nnz, &view, &choice, &p->format));
   PASS(wr_lane_plan_open(env, chosen->shared_rows == SHARED_AUTO, p));
   report(env, &p->format, info);
-  info->extra_bytes = wr_lane_plan_bytes(p);
+  info->extra_bytes = wr_lane_plan_bytes(env, p);
   return WR_OK;
 }
 

@@ -173,8 +173,9 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
   constexpr bool HAS_SUMS = MASK != WR_HOLDS_NOTHING;
   WR_SHARED_DYNAMIC(T, hubs); /* [hubs] */
   WR_SHARED(lane_taking, taking, 1);
-  WR_SHARED(int, share, LANE_WARPS);     /* the number of each warp's share, with sums; lane 0's own */
-  WR_SHARED(int, following, LANE_WARPS); /* of the share from which its next chunk is                */
+  WR_SHARED(int, share, LANE_WARPS);     /* the number of each warp's share, once its last chunk is begun; of lane 0 */
+  WR_SHARED(int, following, LANE_WARPS); /* of the share from which its next chunk is; of lane 0                     */
+  WR_SHARED(double, carried, LANE_WARPS); /* of the row that goes on in the next chunk of a warp's share; else 0     */
   WR_SHARED(double, all_sums, LANE_WARPS * WINDOW);
   const wr_lane_csr &c = a.p.format;
   int lane = threadIdx.x % WR_WARP, warp = threadIdx.x / WR_WARP, warps = (int)blockDim.x / WR_WARP;
@@ -184,8 +185,9 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
   wr_let_next_begin();
   if (takes && threadIdx.x == 0) lane_begin_taking(taking, block, warps);
   if (takes) __syncthreads();
-  if (HAS_SUMS && lane == 0) following[warp] = block * warps + warp;
-  lane_share at = lane_share_of(a.shares, block * warps + warp, warps);
+  if (lane == 0) following[warp] = block * warps + warp, carried[warp] = 0;
+  lane_share at = lane_share_of(a.shares, block * warps + warp);
+  bool is_foreign = true; /* a row that is open now began before the share */
   int next = lane_chunk(c, at.p);
   lane_codes<COLUMNS> codes;
   lane_ahead(c, next, codes);
@@ -207,11 +209,11 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
     const uint32_t begin = __ldg(c.row + w), after = __ldg(c.row + w + 1), end = codes.end;
     lane_columns_of(c, codes, code);
     lane_multiply<T, VALUED, COLUMNS>(a, hubs, w, code, v, product);
-    at.p += warps;
+    at.p++;
     if (--at.left == 0) { /* while elements of x are being loaded */
       const int number = takes ? lane_take_share(taking, a.p.turns, warps) : a.shares.all;
-      if (HAS_SUMS && lane == 0) share[warp] = following[warp], following[warp] = number;
-      at = lane_share_of(a.shares, number, warps);
+      if (lane == 0) share[warp] = following[warp], following[warp] = number;
+      at = lane_share_of(a.shares, number);
       is_last = true;
     }
     next = lane_chunk(c, at.p);
@@ -222,7 +224,9 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
     if (MASK != WR_HOLDS_NOTHING && MASK != WR_HOLDS_ANY) lane_prefetch<T>(finish, first, now);
 #pragma unroll
     for (int j = 0; j < EACH; j++) product[j] = VALUED ? v[j] * product[j] : product[j];
-    bool ends = end & 0xffff, has_head = rows > 0 && (begin & WR_LANE_OPEN);
+    is_foreign = is_foreign && (begin & WR_LANE_OPEN);
+    const bool ends = end & 0xffff, has_head = is_foreign && rows > 0;
+    const double from_before = lane == 0 ? carried[warp] : 0;
     unsigned ended = __ballot_sync((unsigned)WR_FULL_MASK, ends);
     wr_finish_rows<T, 1> row;
     double open;
@@ -233,19 +237,20 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
       open = lane_walk_window<WINDOW>(product, end, 0, sums);
       lane_load_row(finish, first, lane, now, row);
     }
+    if (lane == 0 && !ends) open += from_before;
     double scanned = ended == (unsigned)WR_FULL_MASK ? open : wr_scan_open(open, ended),
            before = __shfl_up_sync((unsigned)WR_FULL_MASK, scanned, 1u);
-    if (lane == 0) before = 0;
-    if (lane == WR_WARP - 1 && (after & WR_LANE_OPEN)) {
-      if (ALONE)
-        wr_carry_give(a.p.carry + w, scanned);
-      else
-        a.p.tail[w] = scanned;
-    }
+    if (lane == 0) before = from_before;
     if (ends && own < WINDOW) sums[own] += before; /* the lane's own: no other lane writes it */
     __syncwarp();
+    const int part = a.p.format.order ? w : is_last ? share[warp] : following[warp];
+    if (lane == WR_WARP - 1) {
+      if (ALONE && (after & WR_LANE_OPEN)) wr_carry_give(a.p.carry + w, scanned);
+      if (!ALONE && is_last && (after & WR_LANE_OPEN)) a.p.tail[part] = scanned;
+      carried[warp] = is_last ? 0 : scanned;
+    }
     const double head = ALONE ? sums[0] : 0;
-    if (!ALONE && has_head && lane == 0) a.p.head[w] = sums[0];
+    if (!ALONE && has_head && lane == 0) a.p.head[part] = sums[0];
     lane_finish(a, finish, scalars, first, has_head, now, sums, row, reduced);
     __syncwarp();
     for (int from = WINDOW; from < rows; from += WINDOW) {
@@ -264,6 +269,7 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
         wr_finish_row(finish, scalars, first, wr_finish_beta(a.alpha, a.beta, a.y, first, earlier + head), a.y,
                       reduced);
     }
+    is_foreign = is_last || (is_foreign && rows == 0);
     if (HAS_SUMS && is_last && given.sums.count > 0) { /* of `finish` it would copy the step to local memory */
       wr_warp_sums(reduced, given.sums.count);
       if (lane == 0) wr_sums_store(given.sums, share[warp], reduced);
@@ -318,44 +324,45 @@ __global__ void __launch_bounds__(STAGE_THREADS, STAGE_BLOCKS) lane_csr_stage(WR
   }
 }
 
-/* A row that several chunks share: the chunk in which it begins, and the row; nrows: none ends first in the chunk. */
+/* A row with parts in several shares: the share in which it begins, and the row; nrows: none ends first in the share. */
 struct lane_shared {
   int64_t from, i;
 };
 
-static __device__ inline lane_shared lane_find_shared(const wr_lane_csr &c, int64_t w) {
-  lane_shared s = {w, c.nrows};
-  if (w >= c.chunks) return s;
-  uint32_t begin = c.row[w], after = c.row[w + 1];
-  int64_t from = c.origin[w];
+static __device__ inline lane_shared lane_find_shared(const wr_lane_csr &c, const lane_shares &shares, int64_t k) {
+  lane_shared s = {k, c.nrows};
+  if (k >= shares.all) return s;
+  const lane_share share = lane_share_of(shares, (int)k);
+  const uint32_t begin = c.row[share.p], after = c.row[share.p + share.left];
+  const int64_t from = c.origin[share.p];
   if ((begin & WR_LANE_OPEN) && (after & ~WR_LANE_OPEN) > (begin & ~WR_LANE_OPEN))
-    s.from = from, s.i = begin & ~WR_LANE_OPEN;
+    s.from = lane_share_with(shares, (int)from), s.i = begin & ~WR_LANE_OPEN;
   return s;
 }
 
-/* Completes the rows that several chunks share, a thread for each: that of the chunk in which the row ends. */
+/* Completes the rows with parts in several shares, a thread for each: that of the share in which the row ends. */
 template <typename T, bool SENDS>
 __global__ void __launch_bounds__(LAST_THREADS, LAST_BLOCKS)
     lane_csr_last(WR_KERNEL_PARAMETER lane_args<T> a, WR_KERNEL_PARAMETER wr_finish<T> finish) {
   wr_let_next_begin();
   const wr_lane_csr &c = a.p.format;
   const int64_t stride = (int64_t)gridDim.x * LAST_THREADS, lane = threadIdx.x % WR_WARP;
-  int64_t w = (int64_t)blockIdx.x * LAST_THREADS + threadIdx.x;
-  lane_shared s = lane_find_shared(c, w);
+  int64_t k = (int64_t)blockIdx.x * LAST_THREADS + threadIdx.x;
+  lane_shared s = lane_find_shared(c, a.shares, k);
   wr_wait_for_earlier();
-  if (w == 0) *a.p.turns = 0; /* for the next launch */
+  if (k == 0) *a.p.turns = 0; /* for the next launch */
   wr_finish_scalars scalars = wr_finish_begin(finish);
   double reduced[WR_MAX_REDUCTIONS] = {0, 0, 0};
   wr_finish_rows<T, 1> row = {};
-  for (; w - lane < c.chunks; w += stride, s = lane_find_shared(c, w)) {
+  for (; k - lane < a.shares.all; k += stride, s = lane_find_shared(c, a.shares, k)) {
     const bool is_row = s.i < c.nrows;
     double old = 0, head = 0, last = 0; /* all loads are in flight at a time */
     if (is_row) {
       wr_finish_load(finish, s.i, row);
       if (a.beta != 0) old = (double)a.y[s.i];
-      last = a.p.tail[w - 1], head = a.p.head[w];
+      last = a.p.tail[k - 1], head = a.p.head[k];
     }
-    double sum = wr_parts_sum(a.p.tail, 1, s.from, is_row ? w - 1 : s.from);
+    double sum = wr_parts_sum(a.p.tail, 1, s.from, is_row ? k - 1 : s.from);
     if (!is_row) continue;
     row.value[0] = wr_finish_sum(a.alpha, a.beta, old, sum + last + head);
     T y = wr_finish_store(finish, scalars, s.i, row, a.y, reduced);
@@ -436,14 +443,14 @@ static wr_status lane_launch(wr_env *env, const wr_lane_plan *p, const wr_apply 
   if (env->sent) mask = (wr_finish_mask)(mask | WR_HOLDS_OUTBOX);
   const int warps = lane_warps_of(env, c);
   const unsigned grid = lane_grid_of(env, c);
-  a.shares = lane_shares_of(c.chunks, grid, warps);
+  a.shares = lane_shares_of(env, c);
   PASS(lane_with<T>(c, mask, alone, [&](auto kernel) {
     if (c.hubs) PASS(wr_allow_shared(env, (const void *)kernel, WR_LANE_HUB_BYTES, cudaSharedmemCarveoutDefault));
     return WR_LAUNCH_EARLY(env, (kernel), grid, (unsigned)(warps * WR_WARP), (size_t)c.hubs * sizeof(T), a, finish);
   }));
   if (alone) return WR_OK;
   finish.sums.before = a.shares.all;
-  const unsigned last = lane_last_grid(env, c.chunks);
+  const unsigned last = lane_last_grid(env, a.shares.all);
   if (env->sent) return WR_LAUNCH_EARLY(env, (lane_csr_last<T, true>), last, LAST_THREADS, 0, a, finish);
   return WR_LAUNCH_EARLY(env, (lane_csr_last<T, false>), last, LAST_THREADS, 0, a, finish);
 }

@@ -11,9 +11,10 @@ enum { WR_LANE_HUB_BYTES = 208 << 10 }; /* of shared memory that hubs may take, 
 
 typedef struct wr_lane_plan {
   wr_lane_csr format;
-  double *head;  /* [chunks] the chunk's part of the row that ends first in it and began before it */
-  double *tail;  /* [chunks] the sum of the row that is open at the chunk's end                     */
-  uint64_t *carry; /* [chunks] the same as tail, passed on within the kernel (carry.cuh); NULL: a second kernel adds tails up */
+  double *head;  /* [shares] the share's part of the row that ends first in it and began before it (lane_csr_turns.cuh) */
+  double *tail;  /* [shares] the sum of the row that is open at the share's end                                         */
+  uint64_t *carry; /* [chunks] the sum of the row that is open at the chunk's end, passed on within the kernel (carry.cuh); */
+                   /* NULL: a second kernel adds tails up                                                                  */
   unsigned *ticket; /* [1] with carry: thread blocks that have taken a number; 0 between launches */
   unsigned *turns; /* [1] turns that thread blocks took after their first ones; 0 between launches */
   void *hub_x;   /* [hubs] of the format's type: the hubs' elements of x, gathered by each multiply  */
@@ -30,7 +31,7 @@ int wr_lane_is_alone(const wr_env *env, const wr_lane_csr *c);
  * of several chunks in any case. WR_ENOMEM, WR_EDEVICE. */
 wr_status wr_lane_plan_open(wr_env *env, int may_be_alone, wr_lane_plan *p);
 void wr_lane_plan_close(wr_env *env, wr_lane_plan *p); /* frees the format too; also of a zeroed one */
-int64_t wr_lane_plan_bytes(const wr_lane_plan *p);     /* bytes that it allocated, the format included */
+int64_t wr_lane_plan_bytes(const wr_env *env, const wr_lane_plan *p); /* bytes that it allocated, the format included */
 
 /* Bytes of shared memory that hubs may have on env's device: WR_LANE_HUB_BYTES, or less where a block cannot have so much. */
 int64_t wr_lane_hub_bytes(const wr_env *env);

@@ -23,9 +23,10 @@ extern "C" int wr_lane_is_alone(const wr_env *env, const wr_lane_csr *c) {
 extern "C" wr_status wr_lane_plan_open(wr_env *env, int may_be_alone, wr_lane_plan *p) {
   wr_workspace workspace;
   const wr_lane_csr &c = p->format;
+  const lane_shares shares = lane_shares_of(env, c);
   PASS(wr_cuda_enter(env));
-  PASS(wr_device_alloc(env, &p->head, c.chunks, sizeof *p->head, "parts of rows"));
-  PASS(wr_device_alloc(env, &p->tail, c.chunks, sizeof *p->tail, "parts of rows"));
+  PASS(wr_device_alloc(env, &p->head, shares.all, sizeof *p->head, "parts of rows"));
+  PASS(wr_device_alloc(env, &p->tail, shares.all, sizeof *p->tail, "parts of rows"));
   if (may_be_alone && c.order == NULL && wr_lane_is_alone(env, &c)) {
     PASS(wr_device_alloc(env, &p->carry, c.chunks, sizeof *p->carry, "parts of rows"));
     PASS(wr_device_alloc_zeroed(env, &p->ticket, 1, sizeof *p->ticket, "a ticket"));
@@ -37,8 +38,7 @@ extern "C" wr_status wr_lane_plan_open(wr_env *env, int may_be_alone, wr_lane_pl
   p->columns = env->need_columns;
   PASS(wr_device_alloc(env, &p->many_head, c.chunks * p->columns, sizeof *p->many_head, "parts of rows"));
   PASS(wr_device_alloc(env, &p->many_tail, c.chunks * p->columns, sizeof *p->many_tail, "parts of rows"));
-  const lane_shares shares = lane_shares_of(c.chunks, lane_grid_of(env, c), lane_warps_of(env, c));
-  return wr_workspace_reserve(env, shares.all + lane_last_grid(env, c.chunks), &workspace);
+  return wr_workspace_reserve(env, shares.all + lane_last_grid(env, shares.all), &workspace);
 }
 
 extern "C" void wr_lane_plan_close(wr_env *env, wr_lane_plan *p) {
@@ -51,9 +51,9 @@ extern "C" void wr_lane_plan_close(wr_env *env, wr_lane_plan *p) {
   wr_lane_csr_device_free(env, &p->format);
 }
 
-extern "C" int64_t wr_lane_plan_bytes(const wr_lane_plan *p) {
+extern "C" int64_t wr_lane_plan_bytes(const wr_env *env, const wr_lane_plan *p) {
   const wr_lane_csr *c = &p->format;
-  return wr_lane_csr_device_bytes(c) + 2 * wr_device_bytes(c->chunks, sizeof *p->head) +
+  return wr_lane_csr_device_bytes(c) + 2 * wr_device_bytes(lane_shares_of(env, *c).all, sizeof *p->head) +
          (p->carry ? wr_device_bytes(c->chunks, sizeof *p->carry) + wr_device_bytes(1, sizeof *p->ticket) : 0) +
          wr_device_bytes(1, sizeof *p->turns) + wr_device_bytes(c->hubs, (size_t)wr_type_bytes(c->type)) +
          wr_device_bytes(c->far, (size_t)wr_type_bytes(c->type)) +

@@ -1,41 +1,49 @@
 /* Which warp multiplies which chunks. Thread blocks take turns from a counter in device memory, so they all are near each other
  * at any time, and a line of x that several of them read is still in the second-level cache. (Blocks that have their turns from
- * the beginning drift apart; docs/lane_csr.md.) In a turn each warp of the block has a share of LANE_ROUNDS chunks: in each
- * round one, next to those of the other warps. In the last turns a share is one chunk, so that all blocks end at about the same
- * time. Warps take shares from a counter in shared memory. Since the warp that gets a share depends on the course, each share
- * leaves its own part of the epilogue's sums. */
+ * the beginning drift apart; docs/lane_csr.md.) In a turn each warp of the block has a share of LANE_SHARE consecutive
+ * chunks, through which it carries the sum of an open row. In the last turns a share is one chunk, so that all blocks end at
+ * about the same time. Warps take shares from a counter in shared memory. Since the warp that gets a share depends on the
+ * course, each share leaves its own parts of rows and of the epilogue's sums. */
 #ifndef WR_LANE_CSR_TURNS_CUH
 #define WR_LANE_CSR_TURNS_CUH
 
 #include <algorithm>
 
+#include "spmv/backends/lane_csr/lane_csr_format.h"
+#include "spmv/device/cuda_state.h"
+
 #include "spmv/kernel/launch.cuh"
 #include "spmv/kernel/spin.cuh"
 #include "spmv/kernel/warp.cuh"
 
-constexpr int LANE_ROUNDS = 4;  /* chunks of a share */
-constexpr int LANE_SINGLES = 4; /* turns with shares of one chunk that a block has at least */
+constexpr int LANE_SHARE = 4; /* chunks */
+constexpr int LANE_SINGLES = 4 * 32; /* the last chunks, as many for each multiprocessor, have shares of their own */
 
 struct lane_shares {
-  int bulk, all; /* shares of LANE_ROUNDS chunks, a multiple of the warps of a block; all shares */
+  int bulk, all; /* shares of LANE_SHARE chunks; all shares */
 };
-
-/* For `chunks` chunks and a grid of blocks of `warps` warps. */
-static inline lane_shares lane_shares_of(int64_t chunks, unsigned grid, int warps) {
-  const int64_t singles = (int64_t)LANE_SINGLES * grid * warps,
-                turns = std::max((int64_t)0, chunks - singles) / (LANE_ROUNDS * warps), bulk = turns * warps;
-  return {(int)bulk, (int)(chunks - bulk * (LANE_ROUNDS - 1))};
-}
 
 /* A warp's share: the place of its next chunk among all chunks, and how many it has from there on. */
 struct lane_share {
   int p, left;
 };
 
-/* number: from 0; at least `all`: no chunk has the place. warps: of a block. */
-static __device__ inline lane_share lane_share_of(const lane_shares &s, int number, int warps) {
-  if (number >= s.bulk) return {number + s.bulk * (LANE_ROUNDS - 1), 1};
-  return {number / warps * (LANE_ROUNDS - 1) * warps + number, LANE_ROUNDS};
+/* If chunks have an order of their own, all shares have one chunk. */
+static inline lane_shares lane_shares_of(const wr_env *env, const wr_lane_csr &c) {
+  const int64_t singles = (int64_t)LANE_SINGLES * wr_cuda_processors(env);
+  const int64_t bulk = c.order ? 0 : std::max((int64_t)0, c.chunks - singles) / LANE_SHARE;
+  return {(int)bulk, (int)(c.chunks - bulk * (LANE_SHARE - 1))};
+}
+
+/* number: from 0; at least `all`: no chunk has the place. */
+static __device__ inline lane_share lane_share_of(const lane_shares &s, int number) {
+  if (number >= s.bulk) return {number + s.bulk * (LANE_SHARE - 1), 1};
+  return {number * LANE_SHARE, LANE_SHARE};
+}
+
+/* The number of the share that has place p. */
+static __device__ inline int lane_share_with(const lane_shares &s, int p) {
+  return p >= s.bulk * LANE_SHARE ? p - s.bulk * (LANE_SHARE - 1) : p / LANE_SHARE;
 }
 
 /* How the warps of a block take shares, in shared memory. Both are accessed by atomic functions alone. */
