@@ -22,7 +22,7 @@
 constexpr int LAST_THREADS = 256, LAST_BLOCKS = 4; /* of the second kernel; blocks: of a multiprocessor */
 
 /* One thread block on a multiprocessor, as large as can be: it has one copy of the hubs, and its warps take neighbouring
- * chunks, which often need the same elements of x. */
+ * shares, which often need the same elements of x. */
 constexpr int LANE_THREADS = 1024, LANE_WARPS = LANE_THREADS / WR_WARP;
 
 /* Of the kernel that stages elements of x: two thread blocks a multiprocessor, each with a slab in shared memory. */
@@ -163,9 +163,9 @@ static __device__ inline double lane_receive(const wr_lane_plan &p, int w) {
 
 /* ---- Multiplying ---- */
 
-/* y = alpha*A*x + beta*y and the epilogue, for the rows that lie in one chunk; parts of others go to head and tail, or,
- * ALONE, to the warp of the chunk in which the row ends. The columns of a warp's next chunk are in flight while it waits for
- * x. */
+/* y = alpha*A*x + beta*y and the epilogue, for the rows that lie in one share (lane_csr_turns.cuh); parts of others go to head
+ * and tail, or, ALONE, where each share is one chunk, to the warp of the chunk in which the row ends. The columns of a warp's
+ * next chunk are in flight while it waits for x. */
 template <typename T, bool VALUED, lane_columns COLUMNS, wr_finish_mask MASK, bool ALONE>
 __global__ void __launch_bounds__(LANE_THREADS, 1)
     lane_csr(WR_KERNEL_PARAMETER lane_args<T> a, WR_KERNEL_PARAMETER wr_finish<T> given) {
@@ -173,9 +173,9 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
   constexpr bool HAS_SUMS = MASK != WR_HOLDS_NOTHING;
   WR_SHARED_DYNAMIC(T, hubs); /* [hubs] */
   WR_SHARED(lane_taking, taking, 1);
-  WR_SHARED(int, share, LANE_WARPS);     /* the number of each warp's share, once its last chunk is begun; of lane 0 */
-  WR_SHARED(int, following, LANE_WARPS); /* of the share from which its next chunk is; of lane 0                     */
-  WR_SHARED(double, carried, LANE_WARPS); /* of the row that goes on in the next chunk of a warp's share; else 0     */
+  WR_SHARED(int, share, LANE_WARPS);     /* the number of each warp's share, from the beginning of its last chunk on */
+  WR_SHARED(int, following, LANE_WARPS); /* the number of the share in which the warp's next chunk is                */
+  WR_SHARED(double, carried, LANE_WARPS); /* the sum of the row that goes on in the next chunk of the share; else 0  */
   WR_SHARED(double, all_sums, LANE_WARPS * WINDOW);
   const wr_lane_csr &c = a.p.format;
   int lane = threadIdx.x % WR_WARP, warp = threadIdx.x / WR_WARP, warps = (int)blockDim.x / WR_WARP;
@@ -187,7 +187,7 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
   if (takes) __syncthreads();
   if (lane == 0) following[warp] = block * warps + warp, carried[warp] = 0;
   lane_share at = lane_share_of(a.shares, block * warps + warp);
-  bool is_foreign = true; /* a row that is open now began before the share */
+  bool is_foreign = true; /* the open row, if there is one, began before the share */
   int next = lane_chunk(c, at.p);
   lane_codes<COLUMNS> codes;
   lane_ahead(c, next, codes);

@@ -11,13 +11,12 @@
 
 #include "spmv/backends/lane_csr/lane_csr_format.h"
 #include "spmv/device/cuda_state.h"
-
 #include "spmv/kernel/launch.cuh"
 #include "spmv/kernel/spin.cuh"
 #include "spmv/kernel/warp.cuh"
 
-constexpr int LANE_SHARE = 4; /* chunks */
-constexpr int LANE_SINGLES = 4 * 32; /* the last chunks, as many for each multiprocessor, have shares of their own */
+constexpr int LANE_SHARE = 4;        /* chunks */
+constexpr int LANE_SINGLES = 4 * 32; /* times the number of multiprocessors: the last chunks, which are shares by themselves */
 
 struct lane_shares {
   int bulk, all; /* shares of LANE_SHARE chunks; all shares */
@@ -46,21 +45,21 @@ static __device__ inline int lane_share_with(const lane_shares &s, int p) {
   return p >= s.bulk * LANE_SHARE ? p - s.bulk * (LANE_SHARE - 1) : p / LANE_SHARE;
 }
 
-/* How the warps of a block take shares, in shared memory. Both are accessed by atomic functions alone. */
+/* How the warps of a block take shares, in shared memory. While they do, atomic functions alone access it. */
 struct lane_taking {
-  unsigned taken; /* the turn times LANE_TAKEN, plus the shares that were taken of it; those beyond `warps` do not exist */
-  int next;       /* the next turn; negative: it is being taken                                                          */
+  unsigned taken; /* the turn times LANE_TAKEN, plus how often a warp has asked for a share of it */
+  int next;       /* the next turn; negative: it is being taken                                   */
 };
 constexpr unsigned LANE_TAKEN = 128; /* more than two for each warp of a block */
 
-/* The block's first turn is its number. One thread; the others wait for it before they take. */
+/* A block's first turn is its number, and each warp has a share of it. One thread, before a barrier of the block. */
 static __device__ inline void lane_begin_taking(lane_taking *taking, int block, int warps) {
-  taking->taken = (unsigned)block * LANE_TAKEN + (unsigned)warps; /* each warp has its first share */
+  taking->taken = (unsigned)block * LANE_TAKEN + (unsigned)warps;
   taking->next = -1;
 }
 
-/* Takes the block's next turn, before it is needed, as that takes about a microsecond. turns: those taken beyond the first ones
- * of all blocks. One thread. */
+/* Takes the block's next turn, before it is needed, as that takes about a microsecond. *turns counts those that blocks have
+ * taken after their first ones. One thread. */
 static __device__ inline void lane_take_turn(lane_taking *taking, unsigned *turns) {
   const int turn = (int)(gridDim.x + atomicAdd(turns, 1u));
   atomicExch(&taking->next, turn);
