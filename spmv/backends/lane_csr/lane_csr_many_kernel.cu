@@ -19,40 +19,41 @@ constexpr int SLOTS = HALF + 1;          /* sums of rows that a group needs room
 constexpr int ROOM = SLOTS * WR_WARP * 4; /* doubles of a warp: the slots of its groups, with up to 4 columns a lane */
 constexpr int LAST_THREADS = 256, LAST_BLOCKS = 2; /* of the second kernel; blocks: of a multiprocessor */
 
-/* The rounds after which thread blocks take turns. With full columns four in a row gain up to 5% over one (gen:web); with
- * windows or hubs they cost 1 to 3% (gen:road, gen:rmat; docs/lane_csr.md). */
+/* The rounds after which thread blocks take turns. With one vector and full columns, four in a row gained up to 5% over one
+ * (gen:web); with windows or hubs they cost 1 to 3% (gen:road, gen:rmat). */
 template <lane_columns COLUMNS>
-constexpr int lane_turn = COLUMNS == FULL || COLUMNS == STAGED ? 4 : 4;
+constexpr int lane_turn = COLUMNS == FULL ? 4 : 1;
 
 /* The places of a warp among all chunks: in each of its thread block's rounds one, next to those of the other warps. Thread
- * blocks take turns after `turn` rounds, and after each round once there are too few for turns. */
+ * blocks take turns after lane_turn rounds, and after each round once there are too few for turns. */
 struct lane_rounds {
   int round, bulk; /* the round; rounds in turns */
   int p;           /* the place                  */
 };
 
-static __device__ inline void lane_after_turns(lane_rounds &r, int block, int warps) {
-  r.p = (r.bulk * (int)gridDim.x + block) * warps + (int)threadIdx.x / WR_WARP;
+static __device__ inline void lane_after_turns(lane_rounds &r) {
+  r.p = (r.bulk * (int)gridDim.x + (int)blockIdx.x) * MANY_WARPS + (int)threadIdx.x / WR_WARP;
 }
 
-/* turn: a power of two. block: the thread block. warps: of a block. */
-static __device__ inline lane_rounds lane_begin(int64_t chunks, int turn, int block, int warps) {
-  lane_rounds r = {0, (int)chunks / (warps * turn * (int)gridDim.x) * turn, 0};
+template <int TURN>
+static __device__ inline lane_rounds lane_begin(int64_t chunks) {
+  lane_rounds r = {0, (int)chunks / (MANY_WARPS * TURN * (int)gridDim.x) * TURN, 0};
   if (r.bulk == 0)
-    lane_after_turns(r, block, warps);
+    lane_after_turns(r);
   else
-    r.p = block * turn * warps + (int)threadIdx.x / WR_WARP;
+    r.p = (int)blockIdx.x * TURN * MANY_WARPS + (int)threadIdx.x / WR_WARP;
   return r;
 }
 
-static __device__ inline void lane_advance(lane_rounds &r, int turn, int block, int warps) {
+template <int TURN>
+static __device__ inline void lane_advance(lane_rounds &r) {
   r.round++;
   if (r.round == r.bulk)
-    lane_after_turns(r, block, warps);
+    lane_after_turns(r);
   else if (r.round > r.bulk)
-    r.p += (int)gridDim.x * warps;
+    r.p += (int)gridDim.x * MANY_WARPS;
   else
-    r.p += r.round & (turn - 1) ? warps : (((int)gridDim.x - 1) * turn + 1) * warps;
+    r.p += r.round % TURN ? MANY_WARPS : (((int)gridDim.x - 1) * TURN + 1) * MANY_WARPS;
 }
 
 template <typename T>
@@ -270,7 +271,7 @@ __global__ void __launch_bounds__(MANY_THREADS, MANY_BLOCKS)
   constexpr int SUMS = wr_follow_sums<FOLLOWS>;
   for (int s = 0; s < SUMS * V; s++) of_thread[s * MANY_THREADS] = 0;
   wr_let_next_begin();
-  lane_rounds at = lane_begin(f.chunks, lane_turn<COLUMNS>, (int)blockIdx.x, MANY_WARPS);
+  lane_rounds at = lane_begin<lane_turn<COLUMNS>>(f.chunks);
   int next = lane_chunk(f, at.p);
   lane_codes<COLUMNS> codes;
   lane_ahead(f, next, codes);
@@ -278,7 +279,7 @@ __global__ void __launch_bounds__(MANY_THREADS, MANY_BLOCKS)
   while (at.p < f.chunks) {
     const int64_t w = next;
     const uint32_t begin = __ldg(f.row + w), after = __ldg(f.row + w + 1), end = codes.end;
-    lane_advance(at, lane_turn<COLUMNS>, (int)blockIdx.x, MANY_WARPS);
+    lane_advance<lane_turn<COLUMNS>>(at);
     next = lane_chunk(f, at.p);
     int64_t row = begin & ~WR_LANE_OPEN;
     T value[EACH];
