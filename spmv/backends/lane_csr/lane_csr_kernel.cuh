@@ -243,7 +243,7 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
     if (lane == 0) before = from_before;
     if (ends && own < WINDOW) sums[own] += before; /* the lane's own: no other lane writes it */
     __syncwarp();
-    const int part = a.p.format.order ? w : is_last ? share[warp] : following[warp];
+    const int part = c.order ? w : is_last ? share[warp] : following[warp];
     if (lane == WR_WARP - 1) {
       if (ALONE && (after & WR_LANE_OPEN)) wr_carry_give(a.p.carry + w, scanned);
       if (!ALONE && is_last && (after & WR_LANE_OPEN)) a.p.tail[part] = scanned;
@@ -419,16 +419,12 @@ static inline int lane_warps_of(const wr_env *env, const wr_lane_csr &c) {
   return (int)(c.hubs ? LANE_WARPS : std::max((int64_t)1, std::min(each, (int64_t)LANE_WARPS)));
 }
 
-static inline unsigned lane_grid_of(const wr_env *env, const wr_lane_csr &c) {
-  const int warps = lane_warps_of(env, c);
-  return wr_cuda_grid(env, (c.chunks + warps - 1) / warps, 1);
-}
-
 template <typename T>
 static wr_status lane_launch(wr_env *env, const wr_lane_plan *p, const wr_apply *request) {
   const wr_lane_csr &c = p->format;
   const T *far_x = (const T *)((uintptr_t)p->far_x - (uintptr_t)c.ncols * sizeof(T));
-  lane_args<T> a = {*p, (const T *)request->x->data, far_x, (T *)request->y->data, request->alpha, request->beta, {}};
+  lane_args<T> a = {*p, (const T *)request->x->data, far_x, (T *)request->y->data, request->alpha, request->beta,
+                    lane_shares_of(env, c)};
   wr_finish<T> finish = wr_finish_make<T>(env, request->epilogue);
   if (c.hubs) PASS(WR_LAUNCH_EARLY(env, (lane_csr_gather<T>), lane_last_grid(env, c.hubs), LAST_THREADS, 0, a));
   if (c.far) {
@@ -442,8 +438,7 @@ static wr_status lane_launch(wr_env *env, const wr_lane_plan *p, const wr_apply 
   env->sent = finish.outbox && !c.valued && (mask == WR_HOLDS_SCALED_STEP || mask == WR_HOLDS_RELAXED_STEP);
   if (env->sent) mask = (wr_finish_mask)(mask | WR_HOLDS_OUTBOX);
   const int warps = lane_warps_of(env, c);
-  const unsigned grid = lane_grid_of(env, c);
-  a.shares = lane_shares_of(env, c);
+  const unsigned grid = wr_cuda_grid(env, (c.chunks + warps - 1) / warps, 1);
   PASS(lane_with<T>(c, mask, alone, [&](auto kernel) {
     if (c.hubs) PASS(wr_allow_shared(env, (const void *)kernel, WR_LANE_HUB_BYTES, cudaSharedmemCarveoutDefault));
     return WR_LAUNCH_EARLY(env, (kernel), grid, (unsigned)(warps * WR_WARP), (size_t)c.hubs * sizeof(T), a, finish);
