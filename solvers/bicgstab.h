@@ -79,8 +79,8 @@ typedef struct wr_bicgstab {
   int weight_exponent;       /* the system's rhs_exponent for which these hold; INT_MIN: none have been uploaded  */
   wr_vec own[WR_METHOD_VECTORS]; /* of the method, numbered in its file                                           */
   int seed;                  /* IDR: of the hashed vectors p_i                                                    */
-  int separate;              /* BiCGSTAB: 1: p and s have vectors of their own, since a resident loop computes    */
-                             /* them within the products that follow; 0: they overwrite their inputs              */
+  int separate;              /* BiCGSTAB and CG: 1: p and s have vectors of their own, since a resident loop      */
+                             /* computes them within the products that follow; 0: they overwrite their inputs     */
   wr_precond *precond;       /* M, or NULL: M = 1 (a diagonal M may be part of system->matrix instead)            */
   wr_vec x, d;               /* the iterate is x + d: x of the last start, d the sum of updates since, so that    */
                              /* rounding them costs digits of d alone, as refinements need                        */

@@ -607,8 +607,8 @@ static double relative(const void *solver, double rr) {
   return sqrt(rr) / s->system->norm_b;
 }
 
-/* What the recorded operations depend on: the preconditioner, the method, l, the seed of hashes, and which vectors BiCGSTAB
- * uses. */
+/* What the recorded operations depend on: the preconditioner, the method, l, the seed of hashes, and which vectors BiCGSTAB or
+ * CG uses. */
 static double constant_of(const wr_bicgstab *s) {
   int method = 0;
   while (wr_method_at(method) != s->method) method++;
@@ -616,7 +616,7 @@ static double constant_of(const wr_bicgstab *s) {
   return (chosen * (WR_BICGSTAB_RESTARTS + 2) + s->seed) * 2 + s->separate;
 }
 
-/* The loop of s->method. BiCGSTAB's p and s have vectors of their own while it is resident. */
+/* The loop of s->method. p and s have vectors of their own while it is resident. */
 static wr_status set_up_loop(wr_bicgstab *s, const progress *g) {
   wr_iteration *loop = s->loop;
   loop->plan = s->plan, loop->solver = s, loop->phases = s->method->phases, loop->step = s->method->step;

@@ -4,13 +4,18 @@
 #include "spmv/steps/cg_steps.h"
 #include "spmv/steps/steps.h"
 
-/* Own vectors. Q0 and Q1: A p of this and of the last iteration, which change places, so that each is dead while the other is
- * computed. */
-enum { P, Q0, Q1, Z };
+/* Own vectors. P1 is used while `separate`. Q0 and Q1: A p of this and of the last iteration, which change places, so that each
+ * is dead while the other is computed. */
+enum { P0, P1, Q0, Q1, Z };
 
 #define SCALAR(s, member) WR_METHOD_SCALAR(s, wr_cg_scalars, member)
 
-static int uses(const wr_bicgstab *s, int index) { return index <= Q1 || (index == Z && s->precond); }
+static int uses(const wr_bicgstab *s, int index) {
+  return index == P1 ? s->separate : index <= Q1 || (index == Z && s->precond);
+}
+
+/* The vector of p, for the iteration with the product Q0 + i. */
+static wr_vec *direction_at(wr_bicgstab *s, int i) { return &s->own[s->separate ? P0 + i : P0]; }
 
 /* z := M^-1 r with (z, r), then the step; without M z is r, and nothing is done. */
 static wr_status precondition(wr_bicgstab *s, wr_then then) {
@@ -48,12 +53,13 @@ static wr_status begin(wr_bicgstab *s, const wr_solve_scalars *common, int seed)
  * These are 11 vectors besides the multiply, without snapshots. */
 static wr_status step(void *solver, int i) {
   wr_bicgstab *s = solver;
-  wr_vec *p = &s->own[P], *q = &s->own[Q0 + i];
+  wr_vec *p = direction_at(s, i), *q = &s->own[Q0 + i];
   wr_then then = WR_THEN(cg_after_update, &s->bank, &s->loop->log), none = {0};
   wr_epilogue curvature = {.reduce = {{WR_DOT, NULL, p, SCALAR(s, pq)}},
                            .then = WR_THEN(cg_after_product, &s->bank, NULL)};
-  wr_fused find_p = {
-      .in = {s->precond ? &s->own[Z] : &s->r, p}, .out = {p}, .c = {{{.factor = 1}, {1, SCALAR(s, beta)}}}};
+  wr_fused find_p = {.in = {s->precond ? &s->own[Z] : &s->r, direction_at(s, 1 - i)},
+                     .out = {p},
+                     .c = {{{.factor = 1}, {1, SCALAR(s, beta)}}}};
   wr_fused update = {.in = {&s->d, p, &s->r, q},
                      .out = {&s->d, &s->r},
                      .c = {{{.factor = 1}, {1, SCALAR(s, alpha)}}, {[2] = {.factor = 1}, [3] = {-1, SCALAR(s, alpha)}}},
@@ -69,8 +75,7 @@ static wr_status step(void *solver, int i) {
 }
 
 static void left(wr_bicgstab *s, int i, const wr_vec **vectors) {
-  (void)i;
-  vectors[0] = &s->own[P];
+  vectors[0] = direction_at(s, 1 - i);
   if (s->precond) vectors[1] = &s->own[Z];
 }
 

@@ -30,6 +30,7 @@ struct wr_resident_step {
   wr_resident_kind kind;
   int share;      /* of a fused operation: elements of one block                                                           */
   int ends_part;  /* 1: the step ends a part, so the loop may end behind it                                                */
+  int form;       /* of WR_STEP_FORMS (resident_form.cuh); 0: none of them. With wr_narrow alone                            */
   /* JOINED: vectors.sums has the product's sums, then the operation's, and the product's step; ends_part is the product's. */
   union {
     wr_fused_args<T, ROOM> vectors;

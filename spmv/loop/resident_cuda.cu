@@ -7,6 +7,7 @@
 #include "config/memory.h"
 #include "spmv/device/check.cuh"
 #include "spmv/device/device_memory.h"
+#include "spmv/device/testing.h"
 #include "spmv/loop/resident_kernel.cuh"
 #include "spmv/kernel/launch.cuh"
 
@@ -285,7 +286,17 @@ static wr_fused_args<T, wr_narrow> narrow_args(const wr_fused_args<T, wr_wide> &
   return a;
 }
 
-/* Uploads the steps, in the smaller form unless one of them is wide. */
+template <typename T>
+static void find_forms(wr_env *env, const wr_resident *r, wr_resident_step<T, wr_narrow> *steps) {
+  int known = 0;
+  for (int k = 0; k < r->count && !(env->testing && env->testing->no_forms); k++) {
+    steps[k].form = wr_step_form_of(steps[k], k + 1 < r->count ? &steps[k + 1] : NULL);
+    known += steps[k].form > 0;
+  }
+  if (env->testing) env->testing->known_steps = known;
+}
+
+/* Uploads the steps, in the smaller version unless one of them is wide. */
 template <typename T>
 static wr_status upload_steps(wr_env *env, wr_resident *r) {
   wr_status status;
@@ -300,6 +311,7 @@ static wr_status upload_steps(wr_env *env, wr_resident *r) {
     else
       narrow[k].vectors = narrow_args(steps[k].vectors);
   }
+  if (!r->wide) find_forms(env, r, narrow);
   TRY(wr_device_upload(env, r->on_device, r->wide ? (const void *)steps : narrow, words, WR_AS_8_BYTES));
 done:
   wr_free(narrow);

@@ -6,12 +6,21 @@
 
 #include "spmv/loop/resident_rows.cuh"
 
-/* Runs the step on scalars behind the sums of an operation: thread 0 of every block; only the first block writes the log. */
-__device__ inline void run_scalar_step(const block_state &b, const wr_step_work &of) {
-  wr_step_work w = of;
-  if (blockIdx.x != 0) w.room = 0;
-  w.go.conditions = 0, w.go.sets_going = 1, w.go.going = b.going;
-  wr_step_run<WR_AFTER_ANY>(w, (unsigned)*b.stop, b.bank);
+/* Runs the step on scalars with this bit, by one thread of each block; only the first block writes to the log of `then`. */
+__device__ inline void run_scalar_step(const block_state &b, const wr_step_work &then, unsigned bit) {
+  if (bit == 0) return; /* the same for all threads */
+  if (threadIdx.x == 0) {
+    wr_step_request request = {};
+#define WR_STEP_CASE(name, scalars, where) \
+  if (bit & WR_STEP_BIT(name))             \
+    wr_##name((wr_##scalars *)b.bank, &request);  \
+  else
+    WR_STEP_LIST(WR_STEP_CASE) {}
+#undef WR_STEP_CASE
+    if (blockIdx.x == 0) wr_step_add_to_log(&request, then.log, then.room);
+    if (request.decides) *b.going = request.goes_on & (*b.stop == 0);
+  }
+  __syncthreads();
 }
 
 /* Where an operation's sums go. */
@@ -81,24 +90,48 @@ __device__ inline void sum_over_grid(const loop_args<T, ROOM> &loop, block_state
 /* Does one step of the loop, with its product if it is joined, and runs the step on scalars behind it. JOINED: all products are
  * joined. Else none is, and the code for joining is not compiled in: it made an iteration of PageRank 0.3 to 0.9 us slower. */
 template <bool JOINED, typename T, class ROOM>
-__device__ inline void do_step(const loop_args<T, ROOM> &loop, block_state &b, const wr_resident_step<T, ROOM> *step) {
+__device__ inline void do_any_step(const loop_args<T, ROOM> &loop, block_state &b,
+                                   const wr_resident_step<T, ROOM> *step) {
   bool is_rows = step->kind == WR_RESIDENT_ROWS;
   const auto &rows = step->rows.finish.sums;
   const auto &vectors = step->vectors.sums;
-  const wr_step_work &then = is_rows ? rows.step : vectors.step;
   double sum[ROOM::SUMS] = {};
   bool left_out =
       step->kind == WR_RESIDENT_VECTORS && step->vectors.when && *scalar_of(loop, b, step->vectors.when) == 0;
   if (!left_out) {
     if (step->kind == WR_RESIDENT_VECTORS)
-      do_vectors(loop, b, *step, sum);
+      do_vectors(loop, b, step->share, step->vectors, sum);
     else
-      do_rows<JOINED>(loop, b, step[JOINED].rows, *step, sum);
+      do_rows<JOINED>(loop, b, step[JOINED].rows, step->vectors, sum);
     sum_over_grid(loop, b, is_rows ? sums_to{rows.count, rows.into} : sums_to{vectors.count, vectors.into}, sum);
   }
-  if (then.bit) { /* the same for all threads */
-    if (threadIdx.x == 0) run_scalar_step(b, then);
-    __syncthreads();
+  const wr_step_work &then = is_rows ? rows.step : vectors.step;
+  run_scalar_step(b, then, then.bit);
+}
+
+/* The same for a step of a form. */
+template <int FORM, typename T>
+__device__ inline void do_known_step(const loop_args<T, wr_narrow> &loop, block_state &b,
+                                     const wr_resident_step<T, wr_narrow> *step) {
+  const auto f = wr_operation_known<FORM>(step->vectors);
+  double sum[wr_narrow::SUMS] = {};
+  if constexpr (WR_STEP_FORMS[FORM].kind == WR_RESIDENT_JOINED)
+    do_rows<true>(loop, b, wr_product_known<FORM>(step[1].rows), f, sum);
+  else
+    do_vectors(loop, b, step->share, f, sum);
+  sum_over_grid(loop, b, sums_to{f.sums.count, step->vectors.sums.into}, sum);
+  run_scalar_step(b, step->vectors.sums.step, WR_STEP_FORMS[FORM].bit);
+}
+
+/* Looks for the step's form among those up to FORM. */
+template <bool JOINED, int FORM, typename T, class ROOM>
+__device__ inline void do_step(const loop_args<T, ROOM> &loop, block_state &b, const wr_resident_step<T, ROOM> *step) {
+  if constexpr (FORM == 0 || !ROOM::IS_EXACT) {
+    do_any_step<JOINED>(loop, b, step);
+  } else {
+    if constexpr (JOINED || WR_STEP_FORMS[FORM].kind != WR_RESIDENT_JOINED)
+      if (step->form == FORM) return do_known_step<FORM>(loop, b, step);
+    do_step<JOINED, FORM - 1>(loop, b, step);
   }
 }
 
@@ -131,7 +164,7 @@ __global__ void __launch_bounds__(THREADS, 1) resident(WR_KERNEL_PARAMETER loop_
   while (*b.going)
     for (int k = 0; k < loop.count && (k == 0 || !steps[k - 1].ends_part || *b.going);
          k += JOINED && steps[k].kind == WR_RESIDENT_JOINED ? 2 : 1) {
-      do_step<JOINED>(loop, b, steps + k);
+      do_step<JOINED, WR_STEP_FORM_COUNT - 1>(loop, b, steps + k);
       if (steps[k].ends_part && blockIdx.x == 0) {
         copy_words(loop.bank, b.bank, loop.nbank * 8);
         __syncthreads();

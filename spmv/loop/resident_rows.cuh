@@ -52,41 +52,51 @@ __device__ inline void begin_rows(const loop_args<T, ROOM> &loop, block_state &b
   find_long_rows(b);
 }
 
-/* The vectors that a joined product gathers instead of x, NULL if unused, and their coefficients. Not joined: x in in[0]. */
-template <typename T>
+/* The vectors that a product gathers, and their coefficients. MAY_LACK: those whose coefficient is 0 are NULL. x alone:
+ * gathered<T, 1, false>, without a coefficient. */
+template <typename T, int INPUTS, bool MAY_LACK>
 struct gathered {
-  const T *in[WR_JOINED_INPUTS];
-  double c[WR_JOINED_INPUTS];
+  const T *in[INPUTS];
+  double c[INPUTS];
 };
 
 template <typename T, class ROOM>
-__device__ inline gathered<T> gathered_for(const block_state &b, const wr_resident_step<T, ROOM> &joined) {
-  gathered<T> g;
+__device__ inline gathered<T, WR_JOINED_INPUTS, true> gathered_for(const wr_fused_args<T, ROOM> &f, const double *c) {
+  gathered<T, WR_JOINED_INPUTS, true> g;
 #pragma unroll
   for (int s = 0; s < WR_JOINED_INPUTS; s++) {
-    g.c[s] = b.c[s];
-    g.in[s] = s < joined.vectors.nin && g.c[s] != 0 ? joined.vectors.in[s] : NULL;
+    g.c[s] = c[s];
+    g.in[s] = s < f.nin && g.c[s] != 0 ? f.in[s] : NULL;
   }
   return g;
 }
 
+template <typename T, int FORM>
+__device__ inline gathered<T, WR_STEP_FORMS[FORM].nin, false> gathered_for(const wr_known_operation<T, FORM> &f,
+                                                                           const double *c) {
+  gathered<T, WR_STEP_FORMS[FORM].nin, false> g;
+#pragma unroll
+  for (int s = 0; s < WR_STEP_FORMS[FORM].nin; s++) g.c[s] = c[s], g.in[s] = f.in[s];
+  return g;
+}
+
 /* The element of x, with the same bits as from output_of. */
-template <typename T>
-__device__ inline double element_of(const gathered<T> &g, const T (&v)[WR_JOINED_INPUTS]) {
+template <typename T, int INPUTS, bool MAY_LACK>
+__device__ inline double element_of(const gathered<T, INPUTS, MAY_LACK> &g, const T (&v)[INPUTS]) {
   double sum = 0;
 #pragma unroll
-  for (int s = 0; s < WR_JOINED_INPUTS; s++) add_term(g.c[s], (double)v[s], sum);
+  for (int s = 0; s < INPUTS; s++) add_term(g.c[s], (double)v[s], sum);
   return (double)(T)sum;
 }
 
 template <typename T>
-__device__ inline double element_of(const gathered<T> &, const T (&v)[1]) {
+__device__ inline double element_of(const gathered<T, 1, false> &, const T (&v)[1]) {
   return (double)v[0];
 }
 
-/* b.x := the elements of x that the share needs, INPUTS being the number of vectors that are read. */
-template <int SIDE, int INPUTS, typename T>
-__device__ inline void gather(const block_state &b, const gathered<T> &from, int n) {
+/* b.x := the elements of x that the share needs. */
+template <int SIDE, typename T, int INPUTS, bool MAY_LACK>
+__device__ inline void gather(const block_state &b, const gathered<T, INPUTS, MAY_LACK> &from, int n) {
   const int32_t *columns = (const int32_t *)b.image;
   int count = b.share.columns * SIDE;
   for (int k = threadIdx.x; k < count; k += BATCH * THREADS) {
@@ -102,7 +112,7 @@ __device__ inline void gather(const block_state &b, const gathered<T> &from, int
     for (int e = 0; e < BATCH; e++)
 #pragma unroll
       for (int s = 0; s < INPUTS; s++)
-        x[e][s] = col[e] >= 0 && (INPUTS == 1 || from.in[s]) ? __ldcg(from.in[s] + col[e]) : (T)0;
+        x[e][s] = col[e] >= 0 && (!MAY_LACK || from.in[s]) ? __ldcg(from.in[s] + col[e]) : (T)0;
 #pragma unroll
     for (int e = 0; e < BATCH; e++)
       if (k + e * THREADS < count) b.x[k + e * THREADS] = element_of(from, x[e]);
@@ -199,23 +209,22 @@ __device__ inline void load_finish(const wr_resident_rows<T> &a, int64_t i, wr_f
 }
 
 /* Loads element i of the inputs of a joined operation, from which the block of row i computes and stores x[i]. */
-template <typename T, class ROOM>
-__device__ inline void load_own(const wr_resident_step<T, ROOM> &joined, int64_t i, T (&own)[WR_JOINED_INPUTS]) {
+template <typename T, class OPERATION>
+__device__ inline void load_own(const OPERATION &f, int64_t i, T (&own)[WR_JOINED_INPUTS]) {
 #pragma unroll
-  for (int s = 0; s < WR_JOINED_INPUTS; s++) own[s] = s < joined.vectors.nin ? __ldcg(joined.vectors.in[s] + i) : (T)0;
+  for (int s = 0; s < WR_JOINED_INPUTS; s++) own[s] = s < f.nin ? __ldcg(f.in[s] + i) : (T)0;
 }
 
 /* Computes and stores x[i], adds its terms to the operation's sums, and puts it into each z of the row that is x, since z was
  * loaded before x[i] was computed. */
-template <typename T, class ROOM>
-__device__ inline void finish_own(const wr_resident_step<T, ROOM> &joined, const wr_resident_rows<T> &a,
-                                  const block_state &b, int64_t i, const T (&own)[WR_JOINED_INPUTS],
-                                  wr_finish_rows<T, 1> &row, double (&sum)[ROOM::SUMS]) {
-  const wr_fused_args<T, ROOM> &f = joined.vectors;
+template <class ROOM, typename T, class OPERATION>
+__device__ inline void finish_own(const OPERATION &f, const wr_resident_rows<T> &a, const double *c, int64_t i,
+                                  const T (&own)[WR_JOINED_INPUTS], wr_finish_rows<T, 1> &row,
+                                  double (&sum)[ROOM::SUMS]) {
   double v[ROOM::SLOTS + ROOM::OUTPUTS] = {};
 #pragma unroll
   for (int s = 0; s < WR_JOINED_INPUTS; s++) v[s] = (double)own[s];
-  T value = output_of(f, b.c, 0, v);
+  T value = output_of(f, c, 0, v);
   f.out[0][i] = value;
   v[ROOM::SLOTS] = (double)value;
   add_sums(f, (int)i, a.finish.sums.count, v, sum);
@@ -224,52 +233,57 @@ __device__ inline void finish_own(const wr_resident_step<T, ROOM> &joined, const
     if (a.finish.z[r] == a.x) row.z[r][0] = value;
 }
 
-template <int SIDE, bool HAS_VALUES, int INPUTS, typename T>
-__device__ inline void gather_and_multiply(const block_state &b, const gathered<T> &from, int n) {
-  gather<SIDE, INPUTS>(b, from, n);
+template <int SIDE, bool HAS_VALUES, typename T, class GATHERED>
+__device__ inline void gather_and_multiply(const block_state &b, const GATHERED &from, int n) {
+  gather<SIDE>(b, from, n);
   __syncthreads();
   multiply_share<SIDE, HAS_VALUES, T>(b);
 }
 
 /* b.slots := the sums of the share's tiles. */
-template <int INPUTS, typename T, class ROOM>
-__device__ inline void multiply(const loop_args<T, ROOM> &loop, const block_state &b, const gathered<T> &from, int n) {
+template <typename T, class ROOM, class GATHERED>
+__device__ inline void multiply(const loop_args<T, ROOM> &loop, const block_state &b, const GATHERED &from, int n) {
   if (loop.value_bytes == 0)
-    gather_and_multiply<1, false, INPUTS>(b, from, n);
+    gather_and_multiply<1, false, T>(b, from, n);
   else if (loop.side == 1)
-    gather_and_multiply<1, true, INPUTS>(b, from, n);
+    gather_and_multiply<1, true, T>(b, from, n);
   else if (loop.side == 2)
-    gather_and_multiply<2, true, INPUTS>(b, from, n);
+    gather_and_multiply<2, true, T>(b, from, n);
   else if (loop.side == 3)
-    gather_and_multiply<3, true, INPUTS>(b, from, n);
+    gather_and_multiply<3, true, T>(b, from, n);
   else
-    gather_and_multiply<4, true, INPUTS>(b, from, n);
+    gather_and_multiply<4, true, T>(b, from, n);
   __syncthreads();
   if (*b.nlong == 0) return;
   add_long_rows(b, loop.side);
   __syncthreads();
 }
 
-/* Does one product. JOINED: `joined` is the operation that computes x; else x is in memory. */
-template <bool JOINED, typename T, class ROOM>
+/* Does one product. JOINED: `f` is the operation that computes x, wr_fused_args or one with a form; else x is in memory. */
+template <bool JOINED, typename T, class ROOM, class OPERATION>
 __device__ inline void do_rows(const loop_args<T, ROOM> &loop, const block_state &b, const wr_resident_rows<T> &a,
-                               const wr_resident_step<T, ROOM> &joined, double (&sum)[ROOM::SUMS]) {
+                               const OPERATION &f, double (&sum)[ROOM::SUMS]) {
   wr_finish_scalars scalars = {a.finish.shift ? *scalar_of(loop, b, a.finish.shift) : 0,
                                a.finish.relaxation ? *scalar_of(loop, b, a.finish.relaxation) : 1};
   wr_finish_rows<T, 1> row = {};
   T own[WR_JOINED_INPUTS] = {};
-  gathered<T> from = {{a.x}, {}};
+  double room[ROOM::OUTPUTS * ROOM::TERMS];
+  const double *c = NULL;
   if ((int)threadIdx.x < b.nrows) { /* loads that overlap the product */
     load_finish(a, b.first + (int)threadIdx.x, row);
-    if (JOINED) load_own(joined, b.first + (int)threadIdx.x, own);
+    if (JOINED) load_own(f, b.first + (int)threadIdx.x, own);
   }
-  if (JOINED) read_coefficients(loop, b, joined.vectors), from = gathered_for(b, joined);
-  multiply<JOINED ? WR_JOINED_INPUTS : 1>(loop, b, from, (int)a.nrows);
+  if constexpr (JOINED) {
+    c = read_coefficients(loop, b, f, room);
+    multiply(loop, b, gathered_for(f, c), (int)a.nrows);
+  } else {
+    multiply(loop, b, gathered<T, 1, false>{{a.x}, {}}, (int)a.nrows);
+  }
   for (int i = threadIdx.x; i < b.nrows; i += THREADS) {
     if (i >= THREADS) load_finish(a, b.first + i, row);
-    if (i >= THREADS && JOINED) load_own(joined, b.first + i, own);
+    if (i >= THREADS && JOINED) load_own(f, b.first + i, own);
     row.value[0] += a.alpha * row_sum(b, loop.side, i);
-    if (JOINED) finish_own(joined, a, b, b.first + i, own, row, sum);
+    if (JOINED) finish_own<ROOM>(f, a, c, b.first + i, own, row, sum);
     wr_finish_store(a.finish, scalars, b.first + i, row, a.y, sum);
   }
 }

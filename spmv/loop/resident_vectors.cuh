@@ -2,14 +2,14 @@
 #ifndef WR_RESIDENT_VECTORS_CUH
 #define WR_RESIDENT_VECTORS_CUH
 
-#include "spmv/loop/resident.cuh"
+#include "spmv/loop/resident_form.cuh"
 #include "spmv/loop/resident_share.h"
 #include "spmv/kernel/launch.cuh"
 #include "spmv/kernel/meet.cuh"
 
 enum {
   THREADS = WR_SHARE_THREADS,
-  MAX_STEPS = 24,
+  MAX_STEPS = 40,
   MAX_BANK = 256,
   BATCH = 4 /* elements of x that a thread loads at a time */
 };
@@ -55,15 +55,33 @@ __device__ inline double *scalar_of(const loop_args<T, ROOM> &loop, const block_
   return b.bank + (at - loop.bank);
 }
 
+/* The coefficients of a step: c[OUTPUTS * TERMS], in shared memory. */
 template <typename T, class ROOM>
-__device__ inline void read_coefficients(const loop_args<T, ROOM> &loop, const block_state &b,
-                                         const wr_fused_args<T, ROOM> &f) {
+__device__ inline const double *read_coefficients(const loop_args<T, ROOM> &loop, const block_state &b,
+                                                  const wr_fused_args<T, ROOM> &f, double *) {
   int k = threadIdx.x;
   if (k < ROOM::OUTPUTS * ROOM::TERMS) {
     wr_device_coefficient from = f.c[k / ROOM::TERMS][k % ROOM::TERMS];
     b.c[k] = from.scalar ? from.factor * *scalar_of(loop, b, from.scalar) : from.factor;
   }
   __syncthreads();
+  return b.c;
+}
+
+/* Those of a step with a form, the same in `own`, which each thread has in registers. */
+template <typename T, int FORM>
+__device__ inline const double *read_coefficients(const loop_args<T, wr_narrow> &loop, const block_state &b,
+                                                  const wr_known_operation<T, FORM> &f, double *own) {
+  constexpr wr_step_form form = WR_STEP_FORMS[FORM];
+#pragma unroll
+  for (int o = 0; o < form.nout; o++)
+#pragma unroll
+    for (int k = 0; k < wr_narrow::TERMS; k++)
+      own[o * wr_narrow::TERMS + k] = form.ones[o] >> k & 1 ? 1
+                                      : form.scaled[o] >> k & 1
+                                          ? f.c[o][k].factor * *scalar_of(loop, b, f.c[o][k].scalar)
+                                          : 0;
+  return own;
 }
 
 /* v[slot]; the slot is the same for all threads. */
@@ -93,6 +111,18 @@ __device__ inline T output_of(const wr_fused_args<T, ROOM> &f, const double *c, 
   return (T)sum;
 }
 
+/* Of a step with a form, with the same bits: a term that is left out would add 0 to a sum that is never -0. */
+template <typename T, int FORM>
+__device__ inline T output_of(const wr_known_operation<T, FORM> &, const double *c, int o,
+                              const double (&v)[wr_narrow::SLOTS + wr_narrow::OUTPUTS]) {
+  constexpr wr_step_form form = WR_STEP_FORMS[FORM];
+  double sum = 0;
+#pragma unroll
+  for (int k = 0; k < wr_narrow::TERMS; k++)
+    if ((form.ones[o] | form.scaled[o]) >> k & 1) add_term(c[o * wr_narrow::TERMS + k], v[k], sum);
+  return (T)sum;
+}
+
 /* Adds the terms of element i to the operation's sums. Sums before `first` are the joined product's, and are not changed. */
 template <typename T, class ROOM>
 __device__ inline void add_sums(const wr_fused_args<T, ROOM> &f, int i, int first,
@@ -107,12 +137,13 @@ __device__ inline void add_sums(const wr_fused_args<T, ROOM> &f, int i, int firs
     }
 }
 
-template <typename T, class ROOM>
-__device__ inline void do_vectors(const loop_args<T, ROOM> &loop, const block_state &b,
-                                  const wr_resident_step<T, ROOM> &step, double (&sum)[ROOM::SUMS]) {
-  const wr_fused_args<T, ROOM> &f = step.vectors;
-  int begin = step.share * (int)blockIdx.x, n = (int)f.n, end = begin + step.share < n ? begin + step.share : n;
-  read_coefficients(loop, b, f);
+/* share: elements of a block. OPERATION: wr_fused_args, or one with a form. */
+template <typename T, class ROOM, class OPERATION>
+__device__ inline void do_vectors(const loop_args<T, ROOM> &loop, const block_state &b, int share, const OPERATION &f,
+                                  double (&sum)[ROOM::SUMS]) {
+  double own[ROOM::OUTPUTS * ROOM::TERMS];
+  int begin = share * (int)blockIdx.x, n = (int)f.n, end = begin + share < n ? begin + share : n;
+  const double *c = read_coefficients(loop, b, f, own);
   for (int i = begin + (int)threadIdx.x; i < end; i += THREADS) {
     double v[ROOM::SLOTS + ROOM::OUTPUTS];
 #pragma unroll
@@ -121,7 +152,7 @@ __device__ inline void do_vectors(const loop_args<T, ROOM> &loop, const block_st
     for (int o = 0; o < ROOM::OUTPUTS; o++) {
       v[ROOM::SLOTS + o] = 0;
       if (o >= f.nout) continue;
-      T value = output_of(f, b.c, o, v);
+      T value = output_of(f, c, o, v);
       f.out[o][i] = value;
       v[ROOM::SLOTS + o] = (double)value;
     }

@@ -188,6 +188,46 @@ static void test_preconditioned(ground *g) {
   wr_csr_free(A);
 }
 
+static int count_unequal(const double *a, const double *b, int64_t n) {
+  int unequal = 0;
+  for (int64_t i = 0; i < n; i++) unequal += a[i] != b[i];
+  return unequal;
+}
+
+/* Of the steps of both parts of a loop, the kernel is compiled for those of BiCGSTAB and CG; it gives the same bits as without
+ * them. IDR's operations have more vectors than a form can have. */
+static void test_forms(ground *g) {
+  wr_csr *matrices[] = {random_matrix(400, 4, 6, 1, 3), with_long_rows(400, 0, 0), with_long_rows(1500, 2, 1400)};
+  const struct {
+    const char *name;
+    const wr_method *method;
+    int matrix, known;
+  } cases[] = {{"bicgstab", &wr_method_bicgstab, 0, 6}, {"bicgstab, long rows", &wr_method_bicgstab, 2, 6},
+               {"cg", &wr_method_cg, 1, 4},             {"idr", &wr_method_idr, 0, 0}};
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    wr_csr *A = matrices[cases[k].matrix];
+    solution found[2] = {solution_of(g, A), solution_of(g, A)};
+    for (int without = 0; without < 2; without++) {
+      solution *s = &found[without];
+      ground_case(g, "%s %s forms of steps", cases[k].name, without ? "without" : "with");
+      s->options.method = cases[k].method;
+      g->testing.no_forms = without, g->testing.known_steps = 0;
+      solution_run(g, s);
+      check_solution(s);
+      CHECKF(s->result.outcome == WR_CONVERGED && s->result.repeats.by == WR_BY_KERNEL, "%s, by %d",
+             wr_outcome_title(s->result.outcome), (int)s->result.repeats.by);
+      CHECKF(g->testing.known_steps == (without ? 0 : cases[k].known), "%d steps have a form", g->testing.known_steps);
+    }
+    g->testing.no_forms = 0;
+    CHECKF(found[0].result.iterations == found[1].result.iterations, "%lld iterations, %lld without forms",
+           (long long)found[0].result.iterations, (long long)found[1].result.iterations);
+    int unequal = count_unequal(found[0].x, found[1].x, A->nrows);
+    CHECKF(unequal == 0, "%d elements of x have other bits without forms", unequal);
+    solution_free(&found[0]), solution_free(&found[1]);
+  }
+  for (size_t k = 0; k < sizeof matrices / sizeof *matrices; k++) wr_csr_free(matrices[k]);
+}
+
 /* ---- Operations that a resident loop refuses ---- */
 
 static void test_refusals(ground *g) {
@@ -232,6 +272,7 @@ static void test_all(ground *g) {
   test_ranks(g);
   test_long_history(g);
   test_preconditioned(g);
+  test_forms(g);
   test_refusals(g);
 }
 
