@@ -32,12 +32,13 @@ double wr_cpu_seconds(double bytes, int threads) {
 
 wr_place wr_place_for(double bytes, int threads, double opening, char *why, size_t size) {
   char most[16], open[16];
-  double seconds = wr_cpu_seconds(bytes, threads);
+  double seconds = wr_cpu_seconds(bytes, threads), around = opening + WR_DEVICE_CLOSE_SECONDS;
   why[0] = '\0';
-  if (!(seconds < opening)) return WR_CUDA;
+  if (!(seconds < around)) return WR_CUDA;
   snprintf(why, size,
-           "the CPU: solving should take about %s there, and opening a GPU takes %s; -d cuda uses the GPU nevertheless",
-           wr_text_seconds(seconds, most), wr_text_seconds(opening, open));
+           "the CPU: solving should take about %s there, and opening and closing a GPU takes %s; -d cuda uses the GPU "
+           "nevertheless",
+           wr_text_seconds(seconds, most), wr_text_seconds(around, open));
   return WR_HOST;
 }
 

@@ -21,8 +21,8 @@ typedef struct wr_extent {
 /* The most seconds that a solve which moves so many bytes of matrix and vectors takes on so many threads of a CPU. */
 double wr_cpu_seconds(double bytes, int threads);
 
-/* WR_HOST if wr_cpu_seconds is less than `opening`, the seconds that opening a GPU takes; why := a sentence that says so and
- * how to use the GPU nevertheless. Else WR_CUDA, and why := "". */
+/* WR_HOST if wr_cpu_seconds is less than `opening`, the seconds that opening a GPU takes, and WR_DEVICE_CLOSE_SECONDS; why := a
+ * sentence that says so and how to use the GPU nevertheless. Else WR_CUDA, and why := "". */
 wr_place wr_place_for(double bytes, int threads, double opening, char *why, size_t size);
 
 /* How many of `threads` are to read, assemble and verify so many entries. */

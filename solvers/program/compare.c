@@ -352,7 +352,7 @@ static void look_for_device(looks *l, wr_progress_mark now, double target) {
     l->is_open = 1;
   }
   if (may_open && now.time - head->timed.time > WR_OPEN_LATE_SHARE * head->opening &&
-      wr_head_start_gain(head, now, target, head->opening) > 0) {
+      wr_head_start_gain(head, now, target, head->opening + WR_DEVICE_CLOSE_SECONDS) > 0) {
     wr_ledger_stop(l->ledger);
     (void)wr_comparison_begin_device(c, 0);
     wr_ledger_enter(l->ledger, WR_PHASE_SOLVE);

@@ -10,11 +10,11 @@
 #include "tests/solvers/ground.h"
 
 static void test_place(void) {
-  const double opening = WR_DEVICE_OPEN_SECONDS;
+  const double opening = WR_DEVICE_OPEN_SECONDS, around = opening + WR_DEVICE_CLOSE_SECONDS;
   char why[192];
   CASE("the place");
   for (int threads = 1; threads <= 64; threads *= 2) {
-    double limit = opening * WR_CORE_BYTES_PER_SECOND * (threads < WR_MEMORY_CORES ? threads : WR_MEMORY_CORES);
+    double limit = around * WR_CORE_BYTES_PER_SECOND * (threads < WR_MEMORY_CORES ? threads : WR_MEMORY_CORES);
     CHECK(wr_place_for(0.99 * limit, threads, opening, why, sizeof why) == WR_HOST);
     CHECKF(strstr(why, "-d cuda") != NULL && strchr(why, '\n') == NULL && strlen(why) < sizeof why - 1, "'%s'", why);
     CHECK(wr_place_for(1.01 * limit, threads, opening, why, sizeof why) == WR_CUDA && why[0] == '\0');
