@@ -114,10 +114,11 @@
 #define WR_MATCHING_WORK 100000000
 #define WR_MATCHING_MULTIPLES 16000
 
-/* Without -d and -k a problem goes to the CPU if it is solved there before a GPU could be opened and given back. An H200 takes
- * 0.2 s to open, and 1 s where four programs do so at a time; a process that has opened it takes 0.1 s longer to end (2026-11). A core multiplies 5 GB/s of a matrix while it gathers x at random, half
- * of what it streams; more than eight cores are limited by the memory that they share. BiCGSTAB is assumed to need sqrt(n)
- * iterations, as a plane grid of n points does: less regular systems need fewer, or do not converge anyway. */
+/* Without -d and -k a problem goes to the CPU if it is solved there before a GPU could be opened and closed. An H200 takes
+ * 0.2 s to open, and 1 s where four programs do so at a time; a process that has opened it takes 0.1 s longer to end (2026-11).
+ * A core multiplies 5 GB/s of a matrix while it gathers x at random, half of what it streams; more than eight cores are limited
+ * by the memory that they share. BiCGSTAB is assumed to need sqrt(n) iterations, as a plane grid of n points does: less regular
+ * systems need fewer, or do not converge anyway. */
 #define WR_DEVICE_OPEN_SECONDS 0.2
 #define WR_DEVICE_CLOSE_SECONDS 0.1
 #define WR_CORE_BYTES_PER_SECOND 5e9

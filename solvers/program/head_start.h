@@ -29,8 +29,8 @@ void wr_head_start_keep(wr_head_start *h, wr_progress_mark now);
  * still for long and then fall at once. */
 double wr_head_start_left(const wr_head_start *h, wr_progress_mark now, double target);
 
-/* The seconds by which it ends sooner if it goes over to a device that costs `wait` seconds besides: those until it is open, and
- * those of closing it. 0 or less: it ends later, or there were too few iterations to tell. */
+/* The seconds by which it ends sooner if it goes over to a device that costs `wait` seconds besides: those until it is open and
+ * those of closing it, unless it is open already. 0 or less: it ends later, or there were too few iterations to tell. */
 double wr_head_start_gain(const wr_head_start *h, wr_progress_mark now, double target, double wait);
 
 #endif

@@ -10,13 +10,15 @@
 /* Bit k of ones[o] and of scaled[o]: output o has the term 1 * in[k], or factor * *scalar * in[k]. Outputs are the slots SLOTS
  * and SLOTS + 1. Sums of a JOINED form are the product's and then the operation's; u and z of a product's sum are not used. */
 struct wr_step_form {
-  wr_resident_kind kind; /* not ROWS */
+  wr_resident_kind kind;
   int nin, nout;
   unsigned ones[wr_narrow::OUTPUTS], scaled[wr_narrow::OUTPUTS];
   int product_sums, count; /* sums of the product, 0 unless JOINED; all */
   wr_reduction_kind sum[wr_narrow::SUMS];
   int u[wr_narrow::SUMS], z[wr_narrow::SUMS];
   unsigned bit;
+  /* Of ROWS, of which only this and bit are used: the parts of the epilogue, with their sums. */
+  wr_finish_mask mask = WR_HOLDS_NOTHING;
 };
 
 constexpr int WR_FIRST_OUTPUT = wr_narrow::SLOTS, WR_SECOND_OUTPUT = wr_narrow::SLOTS + 1;
@@ -38,6 +40,9 @@ constexpr wr_step_form WR_STEP_FORMS[] = {
     /* d += alpha p, r -= alpha q with (r, r); in: d, p, r, q */
     {WR_RESIDENT_VECTORS, 4, 2, {1, 4}, {2, 8}, 0, 1, {WR_NRM2SQ}, {WR_SECOND_OUTPUT}, {-1},
      WR_STEP_BIT(cg_after_update)},
+    /* PageRank by the power method, and with relaxation, as for Chebyshev's method */
+    {WR_RESIDENT_ROWS, 0, 0, {}, {}, 0, 0, {}, {}, {}, WR_STEP_BIT(pagerank_after_iteration), WR_HOLDS_SCALED_STEP},
+    {WR_RESIDENT_ROWS, 0, 0, {}, {}, 0, 0, {}, {}, {}, WR_STEP_BIT(pagerank_after_iteration), WR_HOLDS_RELAXED_STEP},
 };
 constexpr int WR_STEP_FORM_COUNT = sizeof WR_STEP_FORMS / sizeof *WR_STEP_FORMS;
 
@@ -60,7 +65,7 @@ bool wr_operation_has_form(const wr_fused_args<T, wr_narrow> &f, const wr_step_f
   return fits;
 }
 
-/* Whether a product has no epilogue but the sums of the form. */
+/* Whether a joined product has no epilogue but the sums of the form. */
 template <typename T>
 bool wr_product_has_form(const wr_resident_rows<T> &a, const wr_step_form &form) {
   const wr_finish<T> &f = a.finish;
@@ -70,13 +75,20 @@ bool wr_product_has_form(const wr_resident_rows<T> &a, const wr_step_form &form)
   return fits;
 }
 
+template <typename T>
+bool wr_rows_have_form(const wr_resident_rows<T> &a, const wr_step_form &form) {
+  return a.beta == 0 && a.finish.sums.step.bit == form.bit && wr_finish_mask_of(a.finish) == form.mask;
+}
+
 /* The form of a step; `next` is the product of a JOINED one. */
 template <typename T>
 int wr_step_form_of(const wr_resident_step<T, wr_narrow> &step, const wr_resident_step<T, wr_narrow> *next) {
-  for (int k = 1; k < WR_STEP_FORM_COUNT && step.kind != WR_RESIDENT_ROWS; k++) {
+  for (int k = 1; k < WR_STEP_FORM_COUNT; k++) {
     const wr_step_form &form = WR_STEP_FORMS[k];
-    if (step.kind == form.kind && wr_operation_has_form(step.vectors, form) &&
-        (step.kind != WR_RESIDENT_JOINED || wr_product_has_form(next->rows, form)))
+    if (step.kind != form.kind) continue;
+    bool is_rows = step.kind == WR_RESIDENT_ROWS, is_joined = step.kind == WR_RESIDENT_JOINED;
+    if (is_rows ? wr_rows_have_form(step.rows, form)
+                : wr_operation_has_form(step.vectors, form) && (!is_joined || wr_product_has_form(next->rows, form)))
       return k;
   }
   return 0;
@@ -108,6 +120,7 @@ __device__ inline wr_known_operation<T, FORM> wr_operation_known(const wr_fused_
   return a;
 }
 
+/* The product of a JOINED form. */
 template <int FORM, typename T>
 __device__ inline wr_resident_rows<T> wr_product_known(const wr_resident_rows<T> &from) {
   constexpr wr_step_form form = WR_STEP_FORMS[FORM];
@@ -120,6 +133,23 @@ __device__ inline wr_resident_rows<T> wr_product_known(const wr_resident_rows<T>
     if (form.sum[r] == WR_DOT) a.finish.z[r] = from.finish.z[r];
   }
   return a;
+}
+
+/* A wr_resident_rows of which the compiler knows the parts of the epilogue. */
+template <typename T, wr_finish_mask MASK>
+struct wr_known_rows {
+  int64_t nrows;
+  const T *x;
+  T *y;
+  double alpha, beta;
+  wr_finish_known_of<T, MASK> finish;
+};
+
+/* A step of a form of kind ROWS. */
+template <int FORM, typename T>
+__device__ inline wr_known_rows<T, WR_STEP_FORMS[FORM].mask> wr_rows_known(const wr_resident_rows<T> &from) {
+  constexpr wr_finish_mask mask = WR_STEP_FORMS[FORM].mask;
+  return {from.nrows, from.x, from.y, from.alpha, 0, wr_finish_known<mask>(from.finish)};
 }
 
 #endif

@@ -113,14 +113,23 @@ __device__ inline void do_any_step(const loop_args<T, ROOM> &loop, block_state &
 template <int FORM, typename T>
 __device__ inline void do_known_step(const loop_args<T, wr_narrow> &loop, block_state &b,
                                      const wr_resident_step<T, wr_narrow> *step) {
-  const auto f = wr_operation_known<FORM>(step->vectors);
+  constexpr wr_resident_kind kind = WR_STEP_FORMS[FORM].kind;
+  const wr_step_work *then = &step->vectors.sums.step;
   double sum[wr_narrow::SUMS] = {};
-  if constexpr (WR_STEP_FORMS[FORM].kind == WR_RESIDENT_JOINED)
-    do_rows<true>(loop, b, wr_product_known<FORM>(step[1].rows), f, sum);
-  else
-    do_vectors(loop, b, step->share, f, sum);
-  sum_over_grid(loop, b, sums_to{f.sums.count, step->vectors.sums.into}, sum);
-  run_scalar_step(b, step->vectors.sums.step, WR_STEP_FORMS[FORM].bit);
+  if constexpr (kind == WR_RESIDENT_ROWS) {
+    const auto a = wr_rows_known<FORM>(step->rows);
+    do_rows<false>(loop, b, a, step->vectors, sum);
+    sum_over_grid(loop, b, sums_to{a.finish.sums.count, step->rows.finish.sums.into}, sum);
+    then = &step->rows.finish.sums.step;
+  } else {
+    const auto f = wr_operation_known<FORM>(step->vectors);
+    if constexpr (kind == WR_RESIDENT_JOINED)
+      do_rows<true>(loop, b, wr_product_known<FORM>(step[1].rows), f, sum);
+    else
+      do_vectors(loop, b, step->share, f, sum);
+    sum_over_grid(loop, b, sums_to{f.sums.count, step->vectors.sums.into}, sum);
+  }
+  run_scalar_step(b, *then, WR_STEP_FORMS[FORM].bit);
 }
 
 /* Looks for the step's form among those up to FORM. */
@@ -129,7 +138,8 @@ __device__ inline void do_step(const loop_args<T, ROOM> &loop, block_state &b, c
   if constexpr (FORM == 0 || !ROOM::IS_EXACT) {
     do_any_step<JOINED>(loop, b, step);
   } else {
-    if constexpr (JOINED || WR_STEP_FORMS[FORM].kind != WR_RESIDENT_JOINED)
+    constexpr wr_resident_kind kind = WR_STEP_FORMS[FORM].kind;
+    if constexpr (kind == WR_RESIDENT_VECTORS || JOINED == (kind == WR_RESIDENT_JOINED))
       if (step->form == FORM) return do_known_step<FORM>(loop, b, step);
     do_step<JOINED, FORM - 1>(loop, b, step);
   }

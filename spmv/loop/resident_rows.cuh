@@ -195,17 +195,20 @@ __device__ inline double row_sum(const block_state &b, int side, int i) {
   return sum;
 }
 
-/* Loads what the epilogue of row i reads, from L2, since another block may have written it. */
-template <typename T>
-__device__ inline void load_finish(const wr_resident_rows<T> &a, int64_t i, wr_finish_rows<T, 1> &row) {
-  const wr_finish<T> &f = a.finish;
-  row.shift_dir[0] = f.shift_dir ? __ldcg(f.shift_dir + i) : (T)0;
-  row.divisor[0] = f.divisors ? wr_divisor(f.divisors, f.divisor_bytes, i) : 0;
+/* Loads what the epilogue of row i reads, from L2, since another block may have written it. ROWS: wr_resident_rows, or
+ * wr_known_rows. */
+template <class ROWS, typename T>
+__device__ inline void load_finish(const ROWS &a, int64_t i, wr_finish_rows<T, 1> &row) {
+  constexpr int SUMS = WR_HOLDS_DOT_AND_NORM | WR_HOLDS_CHANGE_AND_UNSCALED;
+  const auto &f = a.finish;
+  row.shift_dir[0] = wr_finish_has<WR_HOLDS_DIRECTION>(f, f.shift_dir) ? __ldcg(f.shift_dir + i) : (T)0;
+  row.divisor[0] = wr_finish_has<WR_HOLDS_SCALE>(f, f.divisors) ? wr_divisor(f.divisors, f.divisor_bytes, i) : 0;
   row.scale[0] = f.scale ? __ldcg(f.scale + i) : (T)0;
-  row.relax_from[0] = f.relax_from ? __ldcg(f.relax_from + i) : (T)0;
+  row.relax_from[0] = wr_finish_has<WR_HOLDS_RELAXATION>(f, f.relax_from) ? __ldcg(f.relax_from + i) : (T)0;
   row.value[0] = a.beta == 0 ? 0 : a.beta * (double)__ldcg(a.y + i);
+  row.z[0][0] = wr_finish_has<SUMS>(f, f.z[0]) ? __ldcg(f.z[0] + i) : (T)0;
 #pragma unroll
-  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) row.z[r][0] = f.z[r] ? __ldcg(f.z[r] + i) : (T)0;
+  for (int r = 1; r < WR_MAX_REDUCTIONS; r++) row.z[r][0] = f.z[r] ? __ldcg(f.z[r] + i) : (T)0;
 }
 
 /* Loads element i of the inputs of a joined operation, from which the block of row i computes and stores x[i]. */
@@ -260,11 +263,13 @@ __device__ inline void multiply(const loop_args<T, ROOM> &loop, const block_stat
 }
 
 /* Does one product. JOINED: `f` is the operation that computes x, wr_fused_args or one with a form; else x is in memory. */
-template <bool JOINED, typename T, class ROOM, class OPERATION>
-__device__ inline void do_rows(const loop_args<T, ROOM> &loop, const block_state &b, const wr_resident_rows<T> &a,
-                               const OPERATION &f, double (&sum)[ROOM::SUMS]) {
-  wr_finish_scalars scalars = {a.finish.shift ? *scalar_of(loop, b, a.finish.shift) : 0,
-                               a.finish.relaxation ? *scalar_of(loop, b, a.finish.relaxation) : 1};
+template <bool JOINED, typename T, class ROOM, class ROWS, class OPERATION>
+__device__ inline void do_rows(const loop_args<T, ROOM> &loop, const block_state &b, const ROWS &a, const OPERATION &f,
+                               double (&sum)[ROOM::SUMS]) {
+  bool shifts = wr_finish_has<WR_HOLDS_SHIFT>(a.finish, a.finish.shift),
+       relaxes = wr_finish_has<WR_HOLDS_RELAXATION>(a.finish, a.finish.relaxation);
+  wr_finish_scalars scalars = {shifts ? *scalar_of(loop, b, a.finish.shift) : 0,
+                               relaxes ? *scalar_of(loop, b, a.finish.relaxation) : 1};
   wr_finish_rows<T, 1> row = {};
   T own[WR_JOINED_INPUTS] = {};
   double room[ROOM::OUTPUTS * ROOM::TERMS];
@@ -283,7 +288,7 @@ __device__ inline void do_rows(const loop_args<T, ROOM> &loop, const block_state
     if (i >= THREADS) load_finish(a, b.first + i, row);
     if (i >= THREADS && JOINED) load_own(f, b.first + i, own);
     row.value[0] += a.alpha * row_sum(b, loop.side, i);
-    if (JOINED) finish_own<ROOM>(f, a, c, b.first + i, own, row, sum);
+    if constexpr (JOINED) finish_own<ROOM>(f, a, c, b.first + i, own, row, sum);
     wr_finish_store(a.finish, scalars, b.first + i, row, a.y, sum);
   }
 }

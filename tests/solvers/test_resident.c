@@ -2,6 +2,7 @@
  * of every length, refusals. Backends with neither plain rows nor blocks, and the CPU, have no such loop and are left out. */
 #define _DEFAULT_SOURCE
 #include "solvers/iteration.h"
+#include "tests/solvers/graph_cases.h"
 #include "tests/solvers/rank_fixture.h"
 #include "tests/solvers/solve_fixture.h"
 
@@ -188,6 +189,8 @@ static void test_preconditioned(ground *g) {
   wr_csr_free(A);
 }
 
+/* ---- Steps that the kernel is compiled for ---- */
+
 static int count_unequal(const double *a, const double *b, int64_t n) {
   int unequal = 0;
   for (int64_t i = 0; i < n; i++) unequal += a[i] != b[i];
@@ -226,6 +229,39 @@ static void test_forms(ground *g) {
     solution_free(&found[0]), solution_free(&found[1]);
   }
   for (size_t k = 0; k < sizeof matrices / sizeof *matrices; k++) wr_csr_free(matrices[k]);
+}
+
+/* The same for PageRank, unless it teleports to given pages. */
+static void test_rank_forms(ground *g) {
+  double *pages = room_for(NODES, sizeof *pages);
+  for (int k = 0; k < NODES; k += 3) pages[k] = 1;
+  const struct {
+    const char *name;
+    wr_csr *links;
+    const double *teleport;
+  } cases[] = {{"the power method", random_graph(), NULL},
+               {"Chebyshev's method", undirected(), NULL},
+               {"weights", weighted(), NULL},
+               {"a teleport vector", random_graph(), pages}};
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    ranking found[2] = {ranking_of(g, cases[k].links), ranking_of(g, cases[k].links)};
+    for (int without = 0; without < 2; without++) {
+      ranking *r = &found[without];
+      ground_case(g, "%s %s forms of steps", cases[k].name, without ? "without" : "with");
+      r->teleport = cases[k].teleport;
+      g->testing.no_forms = without, g->testing.known_steps = 0;
+      run_and_check(g, r);
+      CHECKF(r->result.repeats.by == WR_BY_KERNEL, "by %d", (int)r->result.repeats.by);
+      CHECKF((g->testing.known_steps > 0) == (!cases[k].teleport && !without), "%d steps have a form",
+             g->testing.known_steps);
+    }
+    g->testing.no_forms = 0;
+    int unequal = count_unequal(found[0].scores, found[1].scores, cases[k].links->nrows);
+    CHECKF(unequal == 0, "%d scores have other bits without forms", unequal);
+    ranking_free(&found[0]), ranking_free(&found[1]);
+    wr_csr_free(cases[k].links);
+  }
+  free(pages);
 }
 
 /* ---- Operations that a resident loop refuses ---- */
@@ -273,6 +309,7 @@ static void test_all(ground *g) {
   test_long_history(g);
   test_preconditioned(g);
   test_forms(g);
+  test_rank_forms(g);
   test_refusals(g);
 }
 
