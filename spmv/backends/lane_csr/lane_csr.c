@@ -43,7 +43,7 @@ static const wr_knob knobs[] = {
     {.name = "far", .type = WR_OPTION_CHOICE, .choices = "staged|direct|auto", .value = "auto",
      .offset = offsetof(lane_knobs, far),
      .help = "whether elements of x that no cache keeps are gathered before the multiply, without hubs and windows and "
-             "for one vector; auto: where x is 1.5 times the second-level cache and 5% of the entries read such ones"},
+             "for one vector; auto: where x is 0.9 times the second-level cache and 5% of the entries read such ones"},
     {.name = NULL},
 };
 

@@ -15,9 +15,10 @@
 constexpr int64_t PAGE = 1024, MOST_COUNTS = 1 << 27, LARGE_TILE = 1024, STEP = 8;
 constexpr int LINE = 64; /* bytes that memory delivers at least */
 
-/* By default x must be so many times larger than the second-level cache, and far entries so large a share. To gather a slab
- * costs as much as its far entries save if there are fewer of them than FAR_OF_COLUMNS times its columns. */
-constexpr double LEAST_OF_CACHE = 1.5, LEAST_FAR = 0.05, FAR_OF_COLUMNS = 0.5;
+/* By default x must have at least so much of the size of the second-level cache, which y and the entries need as well, and far
+ * entries so large a share. To gather a slab costs as much as its far entries save if there are fewer of them than
+ * FAR_OF_COLUMNS times its columns. */
+constexpr double LEAST_OF_CACHE = 0.9, LEAST_FAR = 0.05, FAR_OF_COLUMNS = 0.5;
 
 /* How tiles and pages are counted. */
 struct stage_shape {
