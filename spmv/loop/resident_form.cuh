@@ -1,7 +1,7 @@
 /* Forms of steps that a resident loop's kernel is compiled for. Of a step with a form the compiler knows how many vectors the
  * operation reads and writes, which terms and sums there are, that a product has no other epilogue, and which step on scalars
- * follows; only addresses and coefficients are read. Where all of this is looked up in the step, a thread takes some 400
- * instructions for a row, one after the other, as there are too few rows to hide that (docs/decisions.md). */
+ * follows; only addresses and coefficients are read. Where all of this is looked up in the step, each look is a load from
+ * shared memory and a branch, and a small system has too few rows to hide them (docs/decisions.md). */
 #ifndef WR_RESIDENT_FORM_CUH
 #define WR_RESIDENT_FORM_CUH
 
