@@ -242,20 +242,28 @@ __device__ inline void wr_finish_values(const F &f, const wr_finish_scalars &sca
     }
 }
 
+template <bool FROM_L2, typename T>
+__device__ inline T wr_finish_element(const T *at) {
+  return FROM_L2 ? __ldcg(at) : *at;
+}
+
 /* row := what an epilogue reads for row i beside its sum. Separate from the stores, so that a thread with several rows can
  * issue all loads before the first store. The size of divisors takes a branch, so they come last where the loads before them
- * are known when compiling; elsewhere they take fewer registers in the middle. */
-template <class F, typename T>
+ * are known when compiling; elsewhere they take fewer registers in the middle. FROM_L2: past the first-level
+ * cache, where other blocks of the launch may have written the vectors. */
+template <bool FROM_L2 = false, class F, typename T>
 __device__ inline void wr_finish_load(const F &f, int64_t i, wr_finish_rows<T, 1> &row) {
   constexpr int SUMS = WR_HOLDS_DOT_AND_NORM | WR_HOLDS_CHANGE_AND_UNSCALED;
   const bool is_compact = wr_finish_has<WR_HOLDS_SCALE>(f, f.divisors);
-  row.shift_dir[0] = wr_finish_has<WR_HOLDS_DIRECTION>(f, f.shift_dir) ? f.shift_dir[i] : (T)0;
+  row.shift_dir[0] =
+      wr_finish_has<WR_HOLDS_DIRECTION>(f, f.shift_dir) ? wr_finish_element<FROM_L2>(f.shift_dir + i) : (T)0;
   if (F::HOLDS & WR_HOLDS_ANY) row.divisor[0] = is_compact ? wr_divisor(f.divisors, f.divisor_bytes, i) : 0;
-  row.scale[0] = f.scale ? f.scale[i] : (T)0;
-  row.relax_from[0] = wr_finish_has<WR_HOLDS_RELAXATION>(f, f.relax_from) ? f.relax_from[i] : (T)0;
-  row.z[0][0] = wr_finish_has<SUMS>(f, f.z[0]) ? f.z[0][i] : (T)0;
+  row.scale[0] = f.scale ? wr_finish_element<FROM_L2>(f.scale + i) : (T)0;
+  row.relax_from[0] =
+      wr_finish_has<WR_HOLDS_RELAXATION>(f, f.relax_from) ? wr_finish_element<FROM_L2>(f.relax_from + i) : (T)0;
+  row.z[0][0] = wr_finish_has<SUMS>(f, f.z[0]) ? wr_finish_element<FROM_L2>(f.z[0] + i) : (T)0;
 #pragma unroll
-  for (int r = 1; r < WR_MAX_REDUCTIONS; r++) row.z[r][0] = f.z[r] ? f.z[r][i] : (T)0;
+  for (int r = 1; r < WR_MAX_REDUCTIONS; r++) row.z[r][0] = f.z[r] ? wr_finish_element<FROM_L2>(f.z[r] + i) : (T)0;
   if (!(F::HOLDS & WR_HOLDS_ANY)) row.divisor[0] = is_compact ? wr_divisor(f.divisors, f.divisor_bytes, i) : 0;
 }
 

@@ -56,18 +56,24 @@ static __device__ inline void wr_step_grant(const wr_step_work &w, unsigned stop
   if (w.go.sets_going) *w.go.going = goes_on;
 }
 
-/* Runs the step, by one thread, if it is compiled into kernels of WHERE. s: the bank, or a copy of it in shared memory, in
- * which stores of other threads must be visible to this thread. stop: from wr_step_stop. */
-template <int WHERE>
-__device__ inline void wr_step_run(const wr_step_work &w, unsigned stop, double *s) {
-#define WR_STEP_CASE(name, scalars, where)                        \
-  if ((WHERE & (where)) != 0 && (w.bit & WR_STEP_BIT(name))) {    \
-    wr_step_request request = {};                                 \
-    wr_##name((wr_##scalars *)s, &request);                       \
-    wr_step_grant(w, stop, request);                              \
+/* Runs the step with this bit on the bank s, if it is compiled into kernels of WHERE, and grant(what it requests). */
+template <int WHERE, class GRANT>
+__device__ inline void wr_step_call(unsigned bit, double *s, GRANT grant) {
+#define WR_STEP_CASE(name, scalars, where)                     \
+  if ((WHERE & (where)) != 0 && (bit & WR_STEP_BIT(name))) {   \
+    wr_step_request request = {};                              \
+    wr_##name((wr_##scalars *)s, &request);                    \
+    grant(request);                                            \
   } else
   WR_STEP_LIST(WR_STEP_CASE) {}
 #undef WR_STEP_CASE
+}
+
+/* The same for a step of a launch, by one thread. s: the bank, or a copy of it in shared memory, in which stores of other
+ * threads must be visible to this thread. stop: from wr_step_stop. */
+template <int WHERE>
+__device__ inline void wr_step_run(const wr_step_work &w, unsigned stop, double *s) {
+  wr_step_call<WHERE>(w.bit, s, [&](const wr_step_request &request) { wr_step_grant(w, stop, request); });
 }
 
 /* copy[w.nbank] := the bank, by the threads of a block; complete after the next __syncthreads. */

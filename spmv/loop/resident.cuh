@@ -14,13 +14,13 @@ enum wr_resident_kind { WR_RESIDENT_VECTORS, WR_RESIDENT_ROWS, WR_RESIDENT_JOINE
 enum { WR_JOINED_INPUTS = 3 }; /* of a joined operation at most: they are gathered for each entry */
 
 /* y = alpha*A*x + beta*y and its epilogue. */
-template <typename T>
+template <typename T, class FINISH = wr_finish<T>>
 struct wr_resident_rows {
   int64_t nrows;
   const T *x;
   T *y;
   double alpha, beta;
-  wr_finish<T> finish;
+  FINISH finish;
 };
 
 /* ROOM: wr_wide while steps are recorded, and wr_narrow for the kernel if all of them fit. Output o of a fused operation has

@@ -135,19 +135,10 @@ __device__ inline wr_resident_rows<T> wr_product_known(const wr_resident_rows<T>
   return a;
 }
 
-/* A wr_resident_rows of which the compiler knows the parts of the epilogue. */
-template <typename T, wr_finish_mask MASK>
-struct wr_known_rows {
-  int64_t nrows;
-  const T *x;
-  T *y;
-  double alpha, beta;
-  wr_finish_known_of<T, MASK> finish;
-};
-
-/* A step of a form of kind ROWS. */
+/* A step of a form of kind ROWS: the compiler knows the parts of its epilogue. */
 template <int FORM, typename T>
-__device__ inline wr_known_rows<T, WR_STEP_FORMS[FORM].mask> wr_rows_known(const wr_resident_rows<T> &from) {
+__device__ inline wr_resident_rows<T, wr_finish_known_of<T, WR_STEP_FORMS[FORM].mask>>
+wr_rows_known(const wr_resident_rows<T> &from) {
   constexpr wr_finish_mask mask = WR_STEP_FORMS[FORM].mask;
   return {from.nrows, from.x, from.y, from.alpha, 0, wr_finish_known<mask>(from.finish)};
 }

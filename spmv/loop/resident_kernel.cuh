@@ -9,17 +9,11 @@
 /* Runs the step on scalars with this bit, by one thread of each block; only the first block writes to the log of `then`. */
 __device__ inline void run_scalar_step(const block_state &b, const wr_step_work &then, unsigned bit) {
   if (bit == 0) return; /* the same for all threads */
-  if (threadIdx.x == 0) {
-    wr_step_request request = {};
-#define WR_STEP_CASE(name, scalars, where) \
-  if (bit & WR_STEP_BIT(name))             \
-    wr_##name((wr_##scalars *)b.bank, &request);  \
-  else
-    WR_STEP_LIST(WR_STEP_CASE) {}
-#undef WR_STEP_CASE
-    if (blockIdx.x == 0) wr_step_add_to_log(&request, then.log, then.room);
-    if (request.decides) *b.going = request.goes_on & (*b.stop == 0);
-  }
+  if (threadIdx.x == 0)
+    wr_step_call<WR_AFTER_ANY>(bit, b.bank, [&](const wr_step_request &request) {
+      if (blockIdx.x == 0) wr_step_add_to_log(&request, then.log, then.room);
+      if (request.decides) *b.going = request.goes_on & (*b.stop == 0);
+    });
   __syncthreads();
 }
 

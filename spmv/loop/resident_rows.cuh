@@ -195,20 +195,12 @@ __device__ inline double row_sum(const block_state &b, int side, int i) {
   return sum;
 }
 
-/* Loads what the epilogue of row i reads, from L2, since another block may have written it. ROWS: wr_resident_rows, or
- * wr_known_rows. */
+/* Loads what row i needs beside its product, from L2, since another block may have written it. ROWS: wr_resident_rows with any
+ * epilogue. */
 template <class ROWS, typename T>
 __device__ inline void load_finish(const ROWS &a, int64_t i, wr_finish_rows<T, 1> &row) {
-  constexpr int SUMS = WR_HOLDS_DOT_AND_NORM | WR_HOLDS_CHANGE_AND_UNSCALED;
-  const auto &f = a.finish;
-  row.shift_dir[0] = wr_finish_has<WR_HOLDS_DIRECTION>(f, f.shift_dir) ? __ldcg(f.shift_dir + i) : (T)0;
-  row.divisor[0] = wr_finish_has<WR_HOLDS_SCALE>(f, f.divisors) ? wr_divisor(f.divisors, f.divisor_bytes, i) : 0;
-  row.scale[0] = f.scale ? __ldcg(f.scale + i) : (T)0;
-  row.relax_from[0] = wr_finish_has<WR_HOLDS_RELAXATION>(f, f.relax_from) ? __ldcg(f.relax_from + i) : (T)0;
+  wr_finish_load<true>(a.finish, i, row);
   row.value[0] = a.beta == 0 ? 0 : a.beta * (double)__ldcg(a.y + i);
-  row.z[0][0] = wr_finish_has<SUMS>(f, f.z[0]) ? __ldcg(f.z[0] + i) : (T)0;
-#pragma unroll
-  for (int r = 1; r < WR_MAX_REDUCTIONS; r++) row.z[r][0] = f.z[r] ? __ldcg(f.z[r] + i) : (T)0;
 }
 
 /* Loads element i of the inputs of a joined operation, from which the block of row i computes and stores x[i]. */
