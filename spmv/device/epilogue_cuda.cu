@@ -8,6 +8,8 @@
 #include "spmv/kernel/epilogue.cuh"
 #include "spmv/kernel/stream.cuh"
 
+constexpr int BLOCKS = 4; /* of a multiprocessor; they stay until all elements are done */
+
 template <typename T>
 struct epilogue_args {
   int64_t n, groups;
@@ -16,43 +18,94 @@ struct epilogue_args {
   wr_finish<T> finish;
 };
 
-/* One group of a vector's elements; zeros if vector is NULL. */
+/* to := one group of a vector's elements; zeros if `is_there` is false. */
 template <typename T, int V>
-__device__ inline void load_if(const T *vector, int64_t group, T (&values)[V]) {
-  wr_pack<T, V> loaded;
-  for (int e = 0; e < V; e++) loaded.at[e] = 0;
-  if (vector) loaded = wr_load<T, V>(vector, group);
-  for (int e = 0; e < V; e++) values[e] = loaded.at[e];
+__device__ inline void load_if(bool is_there, const T *vector, int64_t group, T (&to)[V]) {
+  wr_pack<T, V> loaded = {};
+  if (is_there) loaded = wr_load<T, V>(vector, group);
+  for (int e = 0; e < V; e++) to[e] = loaded.at[e];
 }
 
-template <typename T, int V>
-__device__ inline void finish_group(const epilogue_args<T> &a, const wr_finish_scalars &scalars, int64_t group,
-                                    double (&sum)[WR_MAX_REDUCTIONS]) {
-  wr_finish_rows<T, V> row;
-  wr_pack<T, V> y = wr_load<T, V>(a.y, group), scaled;
-  load_if(a.finish.shift_dir, group, row.shift_dir);
-  load_if(a.finish.scale, group, row.scale);
-  load_if(a.finish.relax_from, group, row.relax_from);
-  for (int e = 0; e < V; e++)
-    row.divisor[e] = a.finish.divisors ? wr_divisor(a.finish.divisors, a.finish.divisor_bytes, group * V + e) : 0;
+/* to := the same of a compact vector's integers. */
+template <typename N, int V>
+__device__ inline void load_divisors(const void *divisors, int64_t group, uint32_t (&to)[V]) {
+  wr_pack<N, V> loaded = wr_load<N, V>((const N *)divisors, group);
+  for (int e = 0; e < V; e++) to[e] = loaded.at[e];
+}
+
+/* row := what the epilogue reads for one group of rows beside their sums. */
+template <class F, typename T, int V>
+__device__ inline void load_group(const F &f, int64_t group, wr_finish_rows<T, V> &row) {
+  constexpr int SUMS = WR_HOLDS_DOT_AND_NORM | WR_HOLDS_CHANGE_AND_UNSCALED;
+  load_if(wr_finish_has<WR_HOLDS_DIRECTION>(f, f.shift_dir), f.shift_dir, group, row.shift_dir);
+  load_if(f.scale != nullptr, f.scale, group, row.scale);
+  load_if(wr_finish_has<WR_HOLDS_RELAXATION>(f, f.relax_from), f.relax_from, group, row.relax_from);
+  load_if(wr_finish_has<SUMS>(f, f.z[0]), f.z[0], group, row.z[0]);
 #pragma unroll
-  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) load_if(a.finish.z[r], group, row.z[r]);
-  for (int e = 0; e < V; e++) row.value[e] = (double)y.at[e];
-  wr_finish_values(a.finish, scalars, row, y.at, scaled.at, sum);
-  if (a.changes_y) wr_store<T, V>(a.y, group, y);
-  if (a.finish.scaled) wr_store<T, V>(a.finish.scaled, group, scaled);
+  for (int r = 1; r < WR_MAX_REDUCTIONS; r++) load_if(f.z[r] != nullptr, f.z[r], group, row.z[r]);
+  for (int e = 0; e < V; e++) row.divisor[e] = 0;
+  if (!wr_finish_has<WR_HOLDS_SCALE>(f, f.divisors)) return;
+  switch (f.divisor_bytes) {
+    case 1: return load_divisors<uint8_t>(f.divisors, group, row.divisor);
+    case 2: return load_divisors<uint16_t>(f.divisors, group, row.divisor);
+    default: return load_divisors<uint32_t>(f.divisors, group, row.divisor);
+  }
+}
+
+/* sums: the group's elements of y. */
+template <class F, typename T, int V>
+__device__ inline void store_group(const F &f, const wr_finish_scalars &scalars, bool changes_y,
+                                   const wr_pack<T, V> &sums, T *y, int64_t group, wr_finish_rows<T, V> &row,
+                                   double (&sum)[WR_MAX_REDUCTIONS]) {
+  wr_pack<T, V> stored, scaled;
+  for (int e = 0; e < V; e++) row.value[e] = (double)sums.at[e];
+  wr_finish_values(f, scalars, row, stored.at, scaled.at, sum);
+  if (changes_y) wr_store<T, V>(y, group, stored);
+  if (f.scaled) wr_store<T, V>(f.scaled, group, scaled);
+}
+
+/* Two groups a thread at a time, with all loads before the first store, where the epilogue is known when compiling. */
+template <typename T, wr_finish_mask MASK>
+__global__ void __launch_bounds__(WR_STREAM_THREADS, BLOCKS) epilogue(WR_KERNEL_PARAMETER epilogue_args<T> a) {
+  constexpr int V = WR_PACK_BYTES / sizeof(T), TOGETHER = MASK & WR_HOLDS_ANY ? 1 : 2;
+  wr_begin_kernel();
+  const auto finish = wr_finish_known<MASK>(a.finish);
+  int64_t thread = wr_stream_thread(), threads = wr_stream_threads();
+  wr_finish_scalars scalars = wr_finish_begin(finish);
+  double sum[WR_MAX_REDUCTIONS] = {0, 0, 0};
+  for (int64_t g = thread; g < a.groups; g += TOGETHER * threads) {
+    wr_finish_rows<T, V> row[TOGETHER];
+    wr_pack<T, V> sums[TOGETHER];
+#pragma unroll
+    for (int t = 0; t < TOGETHER; t++) {
+      const int64_t at = g + t * threads;
+      if (at < a.groups) sums[t] = wr_load<T, V>(a.y, at), load_group(finish, at, row[t]);
+    }
+#pragma unroll
+    for (int t = 0; t < TOGETHER; t++) {
+      const int64_t at = g + t * threads;
+      if (at < a.groups) store_group(finish, scalars, a.changes_y, sums[t], a.y, at, row[t], sum);
+    }
+  }
+#pragma unroll 1
+  for (int64_t i = a.groups * V + thread; i < a.n; i += threads) {
+    wr_finish_rows<T, 1> row;
+    load_group(finish, i, row);
+    store_group(finish, scalars, a.changes_y, wr_load<T, 1>(a.y, i), a.y, i, row, sum);
+  }
+  wr_sums_finish(a.finish.sums, sum);
 }
 
 template <typename T>
-__global__ void __launch_bounds__(WR_STREAM_THREADS, 4) epilogue(const epilogue_args<T> a) {
-  constexpr int V = WR_PACK_BYTES / sizeof(T);
-  wr_begin_kernel();
-  int64_t thread = wr_stream_thread(), threads = wr_stream_threads();
-  wr_finish_scalars scalars = wr_finish_begin(a.finish);
-  double sum[WR_MAX_REDUCTIONS] = {0, 0, 0};
-  for (int64_t g = thread; g < a.groups; g += threads) finish_group<T, V>(a, scalars, g, sum);
-  for (int64_t i = a.groups * V + thread; i < a.n; i += threads) finish_group<T, 1>(a, scalars, i, sum);
-  wr_sums_finish(a.finish.sums, sum);
+static auto kernel_for(wr_finish_mask mask) {
+  if constexpr (sizeof(T) == 4) {
+    if (mask == WR_HOLDS_DIRECTED_STEP) return epilogue<T, WR_HOLDS_DIRECTED_STEP>;
+    if (mask == WR_HOLDS_DIRECTED_RELAXED_STEP) return epilogue<T, WR_HOLDS_DIRECTED_RELAXED_STEP>;
+  }
+  if (mask == WR_HOLDS_DOT_AND_NORM) return epilogue<T, WR_HOLDS_DOT_AND_NORM>;
+  if (mask == WR_HOLDS_SCALED_STEP) return epilogue<T, WR_HOLDS_SCALED_STEP>;
+  if (mask == WR_HOLDS_RELAXED_STEP) return epilogue<T, WR_HOLDS_RELAXED_STEP>;
+  return epilogue<T, WR_HOLDS_ANY>;
 }
 
 template <typename T>
@@ -61,13 +114,16 @@ static wr_status launch_epilogue(wr_env *env, const wr_apply *apply) {
   a.n = apply->y->n;
   a.y = (T *)apply->y->data;
   a.finish = wr_finish_make<T>(env, apply->epilogue);
-  bool aligned = wr_is_aligned(a.y) && wr_is_aligned(a.finish.shift_dir) && wr_is_aligned(a.finish.scale) &&
-                 wr_is_aligned(a.finish.scaled) && wr_is_aligned(a.finish.relax_from);
-  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) aligned = aligned && wr_is_aligned(a.finish.z[r]);
+  const wr_finish<T> &f = a.finish;
+  bool aligned = wr_is_aligned(a.y) && wr_is_aligned(f.shift_dir) && wr_is_aligned(f.scale) &&
+                 wr_is_aligned(f.divisors) && wr_is_aligned(f.scaled) && wr_is_aligned(f.relax_from);
+  for (int r = 0; r < WR_MAX_REDUCTIONS; r++) aligned = aligned && wr_is_aligned(f.z[r]);
   a.groups = aligned ? a.n / (int64_t)(WR_PACK_BYTES / sizeof(T)) : 0;
-  a.changes_y = a.finish.shift || a.finish.scales_y || a.finish.relax_from;
+  a.changes_y = f.shift || f.scales_y || f.relax_from;
   if (a.changes_y) apply->y->writes++;
-  return WR_LAUNCH_EARLY(env, (epilogue<T>), wr_stream_blocks(env, a.groups ? a.groups : a.n), WR_STREAM_THREADS, 0, a);
+  int64_t pieces = a.groups ? a.groups : a.n;
+  unsigned grid = wr_cuda_grid(env, (pieces + WR_STREAM_THREADS - 1) / WR_STREAM_THREADS, BLOCKS);
+  return WR_LAUNCH_EARLY(env, (kernel_for<T>(wr_finish_mask_of(f))), grid, WR_STREAM_THREADS, 0, a);
 }
 
 /* v: a vector of the epilogue, or NULL. */
