@@ -12,8 +12,11 @@ static __device__ inline double wr_scan_open(double open, unsigned ended, int ea
   int lane = threadIdx.x % WR_WARP;
   unsigned upto = ended & ((unsigned)WR_FULL_MASK >> (WR_WARP - 1 - lane)); /* ends in lanes up to this one */
   int reach = upto ? lane - (WR_WARP - 1 - __clz((int)upto)) : lane;        /* lanes since the last of them  */
+  unsigned reaches = ~ended & ~1u; /* the lanes whose reach is at least `distance`, if each is 1 */
 #pragma unroll
   for (int distance = each; distance < WR_WARP; distance *= 2) {
+    if (each == 1 && reaches == 0) break;
+    reaches &= reaches << distance;
     double before = __shfl_up_sync((unsigned)WR_FULL_MASK, open, (unsigned)distance);
     if (distance <= reach) open = before + open;
   }

@@ -238,8 +238,7 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
       lane_load_row(finish, first, lane, now, row);
     }
     if (lane == 0 && !ends) open += from_before;
-    double scanned = ended == (unsigned)WR_FULL_MASK ? open : wr_scan_open(open, ended),
-           before = __shfl_up_sync((unsigned)WR_FULL_MASK, scanned, 1u);
+    double scanned = wr_scan_open(open, ended), before = __shfl_up_sync((unsigned)WR_FULL_MASK, scanned, 1u);
     if (lane == 0) before = from_before;
     if (ends && own < WINDOW) sums[own] += before; /* the lane's own: no other lane writes it */
     __syncwarp();
