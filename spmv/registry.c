@@ -128,7 +128,7 @@ static void print_backend(FILE *out, const wr_backend *backend) {
   if (backend->caps & WR_CAP_FINITE_X)
     print_detail(out, "limit", "needs finite x: Inf or NaN there may reach rows that do not use it");
   if (backend->caps & WR_CAP_FEW_MATRICES)
-    print_detail(out, "limit", "refuses most matrices, by where their entries are");
+    print_detail(out, "limit", "refuses many matrices, by where their entries are");
 }
 
 /* Prints a section for each different reason. An available backend has the reason "". */

@@ -44,7 +44,7 @@ enum {               /* what a backend can do; spmv.c does the rest in further p
   WR_CAP_PLAIN_ROWS = 512, /* a device's kernels read col and val in the order of CSR, each entry once                   */
   WR_CAP_VENDOR = 1024,   /* kernels of the vendor's library: the baseline of speed-ups                                  */
   WR_CAP_YARDSTICK = 2048, /* made for correct sums and not for speed: spmv times it only where -k names it              */
-  WR_CAP_FEW_MATRICES = 4096 /* a limit: check and prepare refuse most matrices, by where their entries are              */
+  WR_CAP_FEW_MATRICES = 4096 /* a limit: check and prepare refuse many matrices, by where their entries are              */
 };
 
 /* What a backend's tuner did in prepare; all 0 without one. */

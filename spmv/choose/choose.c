@@ -13,8 +13,8 @@
 /* The candidates of each place, those with plain rows first. What the others would add is in docs/auto.md. */
 static const char *const names[2][WR_MOST_CANDIDATES] = {
     [WR_HOST] = {"cpu_csr", "cpu_bsr"},
-    [WR_CUDA] = {"csr_thread_unrolled", "csr_warp", "merge_csr", "merbit", "bsr_unrolled", "lane_csr", "sell_coded",
-                 "sliced_dia"},
+    [WR_CUDA] = {"csr_thread_unrolled", "csr_warp", "merge_csr", "merbit", "bsr_unrolled", "lane_csr", "sell",
+                 "sell_coded", "sliced_dia"},
 };
 
 /* Where a resident loop runs (solvers/iteration.c, loop/resident_cuda.cu), the backend's own multiplies do not. */
@@ -117,7 +117,7 @@ static int is_beaten(const contest *c, const wr_backend *backend) {
   if (on_host && c->at[0].total < worth_blocks) return 1;
   if (backend->rows == NULL && may_be_resident(c, c->at[0].plan)) return 1;
   wr_cost least = on_host ? wr_cost_least_host(&c->features, c->env->type)
-                          : wr_cost_least(c->env->device_name, backend, c->env->type, c->features.valued);
+                          : wr_cost_least(c->env->device_name, backend, &c->features, c->env->type);
   least = calibrated(c, backend, least);
   return least.prepare + least.first + c->use->multiplies * least.multiply >= c->at[0].total;
 }

@@ -34,7 +34,7 @@ typedef struct wr_chosen {
  * *plan is then NULL. */
 wr_status wr_plan_choose(wr_csr *A, wr_env *env, const wr_plan_use *use, wr_plan **plan, wr_chosen *chosen);
 
-enum { WR_MOST_CANDIDATES = 8 };
+enum { WR_MOST_CANDIDATES = 9 };
 
 /* What the model expects of one candidate with default knobs. */
 typedef struct wr_expected {

@@ -99,7 +99,7 @@ static double first_use(const wr_backend *backend) {
   static const struct {
     const char *backend;
     double seconds;
-  } table[] = {{"csr_thread_unrolled", 0.5e-3}, {"merbit", 2.0e-3},     {"lane_csr", 2.2e-3},
+  } table[] = {{"csr_thread_unrolled", 0.5e-3}, {"merbit", 2.0e-3},     {"lane_csr", 2.2e-3},    {"sell", 2.0e-3},
                {"sell_coded", 2.0e-3},          {"sliced_dia", 2.8e-3}, {"bsr_unrolled", 5.6e-3}};
   for (size_t k = 0; k < sizeof table / sizeof *table; k++)
     if (strcmp(table[k].backend, backend->name) == 0) return table[k].seconds;
@@ -112,6 +112,11 @@ static double sum(const float *coefficient, const double *term, int count) {
   return total * 1e-6;
 }
 
+static int is_of(const wr_cost_row *row, const wr_backend *backend, const wr_matrix_features *f, wr_type type) {
+  return strcmp(row->backend, backend->name) == 0 && row->type == type && row->valued == f->valued &&
+         row->is_large == (f->nnz >= FEW_ENTRIES);
+}
+
 int wr_cost_expect(const char *device_name, const wr_backend *backend, const wr_plan_info *info,
                    const wr_matrix_features *f, wr_type type, wr_cost *cost) {
   int is_known;
@@ -121,9 +126,7 @@ int wr_cost_expect(const char *device_name, const wr_backend *backend, const wr_
   cost_terms(info, f, type, hot, prepare);
   for (int k = 0; k < class->count; k++) {
     const wr_cost_row *row = &class->rows[k];
-    if (strcmp(row->backend, backend->name) != 0 || row->layout != layout || row->type != type ||
-        row->valued != f->valued)
-      continue;
+    if (!is_of(row, backend, f, type) || row->layout != layout) continue;
     *cost =
         (wr_cost){sum(row->prepare, prepare, WR_PREPARE_TERMS), sum(row->hot, hot, WR_HOT_TERMS), first_use(backend)};
     return 1;
@@ -131,13 +134,13 @@ int wr_cost_expect(const char *device_name, const wr_backend *backend, const wr_
   return 0;
 }
 
-wr_cost wr_cost_least(const char *device_name, const wr_backend *backend, wr_type type, int valued) {
+wr_cost wr_cost_least(const char *device_name, const wr_backend *backend, const wr_matrix_features *f, wr_type type) {
   int is_known, found = 0;
   wr_cost least = {0};
   const cost_class *class = class_of(device_name, &is_known);
   for (int k = 0; k < class->count; k++) {
     const wr_cost_row *row = &class->rows[k];
-    if (strcmp(row->backend, backend->name) != 0 || row->type != type || row->valued != valued) continue;
+    if (!is_of(row, backend, f, type)) continue;
     wr_cost this = {row->prepare[0] * 1e-6, row->hot[0] * 1e-6, first_use(backend)};
     least =
         found ? (wr_cost){fmin(least.prepare, this.prepare), fmin(least.multiply, this.multiply), this.first} : this;

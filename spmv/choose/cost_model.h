@@ -15,12 +15,13 @@ typedef struct wr_cost {
   double first;             /* s that the first use in a process takes besides: its kernels are loaded */
 } wr_cost;
 
-/* One backend with one of its layouts (wr_cost_layout). */
+/* One backend with one of its layouts (wr_cost_layout), for small matrices or for large ones. */
 typedef struct wr_cost_row {
   const char *backend;
   char layout;
   wr_type type;
   int valued;
+  int is_large; /* of matrices with FEW_ENTRIES or more (cost_table.h) */
   float hot[WR_HOT_TERMS], prepare[WR_PREPARE_TERMS]; /* us a unit of each term, none below 0 */
 } wr_cost_row;
 
@@ -47,8 +48,9 @@ wr_cost wr_cost_least_host(const wr_matrix_features *features, wr_type type);
 int wr_cost_expect(const char *device_name, const wr_backend *backend, const wr_plan_info *info,
                    const wr_matrix_features *features, wr_type type, wr_cost *cost);
 
-/* The least that any matrix takes: what is left of the sums for an empty one, in the layout that takes least. */
-wr_cost wr_cost_least(const char *device_name, const wr_backend *backend, wr_type type, int valued);
+/* The least that any matrix of such a size takes: what is left of the sums for an empty one, in the layout that takes least. */
+wr_cost wr_cost_least(const char *device_name, const wr_backend *backend, const wr_matrix_features *features,
+                      wr_type type);
 
 WR_C_END
 #endif

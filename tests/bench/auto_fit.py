@@ -31,11 +31,13 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import bench_all  # noqa: E402
 
 # Those of spmv/choose/choose.c, and of LAYOUTS those of wr_cost_layout in spmv/choose/cost_model.c.
-CANDIDATES = ("csr_thread_unrolled", "csr_warp", "merge_csr", "merbit", "bsr_unrolled", "lane_csr", "sell_coded",
-              "sliced_dia")
+CANDIDATES = ("csr_thread_unrolled", "csr_warp", "merge_csr", "merbit", "bsr_unrolled", "lane_csr", "sell",
+              "sell_coded", "sliced_dia")
 LEAST_HUBS, LEAST_HUB_ENTRIES, LEAST_NARROW = 0.3, 8e6, 0.75
 CACHE_BYTES, X_CACHE_BYTES, X_NEAR_BYTES = 30e6, 25e6, 200e3
 MULTIPLIES = (1, 50, 200, 1000)
+# A size has coefficients of its own, to which matrices of the other size count little. Below, lane_csr has one kernel.
+FEW_ENTRIES, OTHER_SIZE = 1_080_000, 0.1
 FOLDS = 5
 
 
@@ -47,6 +49,7 @@ class Row:
         self.valued, self.features = matrix["has_values"], features
         self.rows, self.columns, self.entries = matrix["nrows"], matrix["ncols"], matrix["nnz"]
         self.runs = {run["label"]: run for run in matrix["runs"] if run.get("ran") and run.get("hot")}
+        self.is_large = self.entries >= FEW_ENTRIES
         self.is_seen = not bench_all.may_be_drawn(self.name)
 
     def times(self, label):
@@ -70,6 +73,10 @@ class Row:
                 return "w"
             return "h" if f["hubs"] >= LEAST_HUBS and self.entries >= LEAST_HUB_ENTRIES else "n"
         return "-"
+
+    def key(self, label):
+        """That of the backend's coefficients in a table."""
+        return label, self.layout(label), self.precision, self.valued, self.is_large
 
     def terms(self, label):
         """As cost_terms in spmv/choose/cost_model.c."""
@@ -100,14 +107,16 @@ def least_squares(terms, times):
     return x / scale
 
 
-def fit(terms, times):
-    """Relative errors; those that are large count less in each of a few rounds, and too little as much as too much."""
+def fit(terms, times, counts):
+    """Relative errors; those that are large count less in each of a few rounds, and too little as much as too much. A row
+    counts as often as `counts` says."""
     terms, times = numpy.array(terms), numpy.array(times)
-    weights = 1 / times
+    often = numpy.sqrt(counts)
+    weights = often / times
     x = least_squares(terms * weights[:, None], times * weights)
     for _ in range(8):
         ratio = numpy.maximum(terms @ x / times, 1e-9)
-        weights = 1 / times / numpy.maximum(0.5, ratio) / numpy.maximum(0.1, abs(numpy.log(ratio))) ** 0.5
+        weights = often / times / numpy.maximum(0.5, ratio) / numpy.maximum(0.1, abs(numpy.log(ratio))) ** 0.5
         x = least_squares(terms * weights[:, None], times * weights)
     return x
 
@@ -134,14 +143,18 @@ def read(paths, device):
 
 
 def fit_all(rows):
-    """{(backend, layout, precision, valued): (hot, prepare)}; None: of no row"""
-    groups = {}
+    """{Row.key: (hot, prepare)}"""
+    groups, table = {}, {}
     for row in rows:
         for label in CANDIDATES:
             if label in row.runs:
-                groups.setdefault((label, row.layout(label), row.precision, row.valued), []).append(row)
-    return {key: tuple(fit([row.terms(key[0])[k] for row in members], [row.times(key[0])[k] for row in members])
-                       for k in (0, 1)) for key, members in groups.items()}
+                groups.setdefault(row.key(label)[:-1], []).append(row)
+    for key, members in groups.items():
+        for is_large in (False, True):
+            counts = [1 if row.is_large == is_large else OTHER_SIZE for row in members]
+            table[key + (is_large,)] = tuple(fit([row.terms(key[0])[k] for row in members],
+                                              [row.times(key[0])[k] for row in members], counts) for k in (0, 1))
+    return table
 
 
 def fold_of(row):
@@ -150,7 +163,7 @@ def fold_of(row):
 
 
 def expect(table, row, label, multiplies):
-    hot, prepare = table[label, row.layout(label), row.precision, row.valued]
+    hot, prepare = table[row.key(label)]
     by_hot, by_prepare = row.terms(label)
     return prepare @ by_prepare + multiplies * (hot @ by_hot)
 
@@ -177,8 +190,7 @@ def judge_all(tables, rows, multiplies):
     found = []
     for fold, table in tables.items():
         mine = [row for row in rows if fold_of(row) == fold]
-        known = [row for row in mine if all((label, row.layout(label), row.precision, row.valued) in table
-                                            for label in CANDIDATES if label in row.runs)]
+        known = [row for row in mine if all(row.key(label) in table for label in CANDIDATES if label in row.runs)]
         found += judge(table, known, multiplies)
     return sorted(found, key=lambda one: -one[0])
 
@@ -225,13 +237,14 @@ def source(classes):
              f"#define LEAST_HUBS {LEAST_HUBS} /* share of the entries from which lane_csr keeps hubs, ... */",
              f"#define LEAST_HUB_ENTRIES {LEAST_HUB_ENTRIES:.0f} /* ... of a matrix with so many */",
              f"#define LEAST_NARROW {LEAST_NARROW} /* share of chunks from which it has 16-bit columns */",
+             f"#define FEW_ENTRIES {FEW_ENTRIES} /* from which on a matrix is large */",
              f"#define CACHE_BYTES {CACHE_BYTES:.0f} /* of a multiply that the second-level cache holds */",
              f"#define X_CACHE_BYTES {X_CACHE_BYTES:.0f} /* of x */",
              f"#define X_NEAR_BYTES {X_NEAR_BYTES:.0f} /* of x, that a first-level cache holds */", "", "/* clang-format off */"]
     for k, table in enumerate(classes.values(), 1):
         lines.append(f"static const wr_cost_row rows_{k}[] = {{")
-        for (label, layout, precision, valued), (hot, prepare) in sorted(table.items()):
-            lines.append(f'    {{"{label}", \'{layout}\', WR_{precision.upper()}, {int(valued)},\n     {{'
+        for (label, layout, precision, valued, is_large), (hot, prepare) in sorted(table.items()):
+            lines.append(f'    {{"{label}", \'{layout}\', WR_{precision.upper()}, {int(valued)}, {int(is_large)},\n     {{'
                          + ", ".join(map(number, hot)) + "},\n     {" + ", ".join(map(number, prepare)) + "}},")
         lines.append("};")
     lines += ["/* clang-format on */", "", "typedef struct cost_class {", "  const char *device; /* a part of its name */",

@@ -23,8 +23,8 @@ SOLVES = ["pagerank gen:road:side=2500", "pagerank gen:web", "pagerank gen:rmat:
           "pagerank --damping 0.99 gen:web:n=1000000", "bicgstab gen:stencil:n=120", "bicgstab gen:fem:n=30",
           "bicgstab gen:circuit:n=100000", "bicgstab gen:stencil:n=32,points=5", "bicgstab gen:stencil:n=100,points=5",
           "bicgstab gen:stencil:n=300,points=5", "bicgstab gen:stencil:n=1000,points=5,convection=0"]
-BACKENDS = {"cuda": ("csr_thread_unrolled", "csr_warp", "merge_csr", "merbit", "bsr_unrolled", "lane_csr", "sell_coded",
-                     "sliced_dia"), "cpu": ("cpu_csr", "cpu_bsr")}
+BACKENDS = {"cuda": ("csr_thread_unrolled", "csr_warp", "merge_csr", "merbit", "bsr_unrolled", "lane_csr", "sell",
+                     "sell_coded", "sliced_dia"), "cpu": ("cpu_csr", "cpu_bsr")}
 
 
 def ways_of(options):

@@ -4,12 +4,12 @@
 #include "tests/kernels/grid_matrix.h"
 
 /* Builds and decodes A; checks the kind and the table's size unless count is -1. */
-static void check_build(wr_env *env, wr_csr *A, int with_pairs, wr_coded_kind kind, int count) {
+static void check_build(wr_env *env, wr_csr *A, wr_coded_table table, wr_coded_kind kind, int count) {
   wr_csr_view view;
   wr_sell_coded there, here;
   wr_csr *back = nullptr;
   CHECK_OK(wr_csr_device_view(A, env, &view));
-  CHECK_OK(wr_sell_coded_device_build(env, A->nrows, A->ncols, A->nnz, &view, with_pairs, &there));
+  CHECK_OK(wr_sell_coded_device_build(env, A->nrows, A->ncols, A->nnz, &view, table, &there));
   CHECKF(there.kind == kind, "kind %d, not %d", there.kind, kind);
   CHECKF(count < 0 || there.count == count, "%d places in the table, not %d", there.count, count);
   CHECK_OK(wr_sell_coded_download(env, &there, &here));
@@ -28,6 +28,7 @@ static void check_build(wr_env *env, wr_csr *A, int with_pairs, wr_coded_kind ki
 static void check_products(wr_env *env, wr_csr *A) {
   check_choice(env, "sell_coded", "pairs=auto", A, true);
   check_choice(env, "sell_coded", "pairs=off", A, true);
+  check_choice(env, "sell", "", A, true);
 }
 
 static void test_grids(wr_env *env) {
@@ -37,10 +38,12 @@ static void test_grids(wr_env *env) {
     wr_csr *A = grid_matrix(321, 321, distances, false, constant),
            *B = grid_matrix(321, 300, distances, false, varying);
     wr_csr *P = grid_matrix(289, 321, distances, true, constant);
-    check_build(env, A, 1, WR_CODED_PAIRS, size);
-    check_build(env, A, 0, WR_CODED_VALUES, size);
-    check_build(env, B, 1, WR_CODED_VALUES, size);
-    check_build(env, P, 1, WR_CODED_PATTERN, size);
+    check_build(env, A, WR_TABLE_OF_PAIRS, WR_CODED_PAIRS, size);
+    check_build(env, A, WR_TABLE_OF_DISTANCES, WR_CODED_VALUES, size);
+    check_build(env, B, WR_TABLE_OF_PAIRS, WR_CODED_VALUES, size);
+    check_build(env, P, WR_TABLE_OF_PAIRS, WR_CODED_PATTERN, size);
+    check_build(env, B, WR_TABLE_OF_NOTHING, WR_PLAIN_VALUES, 0);
+    check_build(env, P, WR_TABLE_OF_NOTHING, WR_PLAIN_PATTERN, 0);
     for (wr_csr *M : {A, B, P}) check_products(env, M);
     for (wr_csr *M : {A, B, P}) wr_csr_free(M);
   }
@@ -54,7 +57,7 @@ static void test_lengths(wr_env *env) {
   wr_csr *A = grid_matrix(64, 40, distances, false, constant), *B = grid_matrix(40, 4, distances, false, varying);
   wr_csr *none = grid_matrix(70, 9, {100}, false, constant), *one = grid_matrix(1, 1, {0}, false, varying);
   for (wr_csr *M : {A, B, none, one}) check_products(env, M);
-  check_build(env, none, 1, WR_CODED_PAIRS, 0);
+  check_build(env, none, WR_TABLE_OF_PAIRS, WR_CODED_PAIRS, 0);
   for (wr_csr *M : {A, B, none, one}) wr_csr_free(M);
 }
 
@@ -67,7 +70,7 @@ static void test_limits(wr_env *env) {
       wr_csr *A = grid_matrix(ROWS, ROWS, {0}, false,
                               [&](int64_t i, int64_t) { return i == odd ? 500.0 : (double)(i % most); });
       int count = most + (odd >= 0);
-      check_build(env, A, 1, count <= 255 ? WR_CODED_PAIRS : WR_CODED_VALUES, count <= 255 ? count : 1);
+      check_build(env, A, WR_TABLE_OF_PAIRS, count <= 255 ? WR_CODED_PAIRS : WR_CODED_VALUES, count <= 255 ? count : 1);
       wr_csr_free(A);
     }
   }
@@ -79,10 +82,12 @@ static void test_limits(wr_env *env) {
     wr_csr_view view;
     wr_sell_coded c;
     CHECK_OK(wr_csr_device_view(A, env, &view));
+    check_build(env, A, WR_TABLE_OF_NOTHING, WR_PLAIN_PATTERN, 0);
     if (most == 255)
-      check_build(env, A, 1, WR_CODED_PATTERN, 255);
+      check_build(env, A, WR_TABLE_OF_PAIRS, WR_CODED_PATTERN, 255);
     else
-      CHECK_FAILS(WR_EUNAVAILABLE, wr_sell_coded_device_build(env, A->nrows, A->ncols, A->nnz, &view, 1, &c));
+      CHECK_FAILS(WR_EUNAVAILABLE,
+                  wr_sell_coded_device_build(env, A->nrows, A->ncols, A->nnz, &view, WR_TABLE_OF_PAIRS, &c));
     wr_csr_free(A);
   }
 }
@@ -100,10 +105,37 @@ static void test_padding(wr_env *env) {
     A->row_ptr[i + 1] = at;
   }
   CHECK_OK(wr_csr_device_view(A, env, &view));
-  CHECK_FAILS(WR_EUNAVAILABLE, wr_sell_coded_device_build(env, A->nrows, A->ncols, A->nnz, &view, 1, &c));
+  CHECK_FAILS(WR_EUNAVAILABLE,
+              wr_sell_coded_device_build(env, A->nrows, A->ncols, A->nnz, &view, WR_TABLE_OF_PAIRS, &c));
   CHECK_MESSAGE("unlike length");
-  CHECK_FAILS(WR_EUNAVAILABLE, wr_sell_coded_estimate(A, env->type, 1, &c));
+  CHECK_FAILS(WR_EUNAVAILABLE, wr_sell_coded_estimate(A, env->type, WR_TABLE_OF_PAIRS, &c));
+  CHECK_FAILS(WR_EUNAVAILABLE,
+              wr_sell_coded_device_build(env, A->nrows, A->ncols, A->nnz, &view, WR_TABLE_OF_NOTHING, &c));
+  CHECK_FAILS(WR_EUNAVAILABLE, wr_sell_coded_estimate(A, env->type, WR_TABLE_OF_NOTHING, &c));
   wr_csr_free(A);
+}
+
+/* Columns anywhere, in rows of 0 to 40 entries: as they are, in steps of eight entries and with rests of all lengths. */
+static void test_plain(wr_env *env) {
+  CASE("columns anywhere");
+  for (bool with_values : {false, true}) {
+    wr_csr *A = nullptr;
+    constexpr int64_t ROWS = 333, COLUMNS = 100003;
+    CHECK_OK(wr_csr_create(ROWS, COLUMNS, ROWS * 41, with_values, &A));
+    int64_t at = 0;
+    for (int64_t i = 0; A && i < ROWS; i++) {
+      int64_t length = (i / 32 * 7 + i % 3) % 41;
+      for (int64_t k = 0; k < length; k++, at++) {
+        A->col[at] = (int32_t)((k * (COLUMNS / 41) + i * 37 % 2000) % COLUMNS);
+        if (A->val) A->val[at] = (double)((i + 3 * k) % 5 - 2);
+      }
+      A->row_ptr[i + 1] = at;
+    }
+    A->nnz = at;
+    check_build(env, A, WR_TABLE_OF_NOTHING, with_values ? WR_PLAIN_VALUES : WR_PLAIN_PATTERN, 0);
+    check_choice(env, "sell", "", A, true);
+    wr_csr_free(A);
+  }
 }
 
 /* Values that compare as equal or not at all are told apart by their bits, and come back with them. */
@@ -116,7 +148,7 @@ static void test_bits(wr_env *env) {
     memcpy(&value, &special[(i + k) % 5], sizeof value);
     return value;
   });
-  if (env->type == WR_F64) check_build(env, A, 1, WR_CODED_PAIRS, 15);
+  if (env->type == WR_F64) check_build(env, A, WR_TABLE_OF_PAIRS, WR_CODED_PAIRS, 15);
   wr_csr_free(A);
 }
 
@@ -138,6 +170,15 @@ static void test_new_values(wr_env *env) {
     CHECKF(strstr(line, few ? "pairs of distance" : "values stored"), "turn %d: %s", turn, line);
   }
   wr_plan_destroy(plan);
+  plan = nullptr;
+  CASE("new values beside plain columns");
+  CHECK_OK(wr_backend_find("sell", &backend));
+  CHECK_OK(wr_plan_create(backend, "", A, env, &plan));
+  CHECK_OK(wr_plan_prepare(plan));
+  for (int64_t k = 0; k < A->nnz; k++) A->val[k] = varying(k, 1);
+  CHECK_OK(wr_plan_update_values(plan, A));
+  check_sums(env, plan, A);
+  wr_plan_destroy(plan);
   wr_csr_free(A);
 }
 
@@ -146,6 +187,7 @@ static void test_device(wr_env *env) {
   test_lengths(env);
   test_limits(env);
   test_padding(env);
+  test_plain(env);
   test_bits(env);
   test_new_values(env);
 }

@@ -222,7 +222,7 @@ static void test_nothing(void) {
 
 static void test_table(void) {
   static const char *const names[] = {"csr_thread_unrolled", "csr_warp", "merge_csr", "merbit", "bsr_unrolled",
-                                      "lane_csr", "sell_coded", "sliced_dia"};
+                                      "lane_csr", "sell", "sell_coded", "sliced_dia"};
   int is_known;
   CASE("classes of devices");
   CHECK(strcmp(wr_cost_device("NVIDIA H200", &is_known), "H200") == 0 && is_known);
@@ -240,7 +240,7 @@ static void test_table(void) {
         wr_plan_info more_info = info;
         CHECK_OK(wr_backend_find(names[k], &backend));
         CHECKF(wr_cost_expect("H200", backend, &info, &f, (wr_type)type, &cost), "no row of %s", names[k]);
-        least = wr_cost_least("H200", backend, (wr_type)type, f.valued);
+        least = wr_cost_least("H200", backend, &f, (wr_type)type);
         CHECKF(cost.multiply >= least.multiply && least.multiply > 1e-7, "%s: %g", names[k], least.multiply);
         CHECK(cost.prepare >= least.prepare && least.prepare >= 0);
         CHECK(cost.multiply < 1e-4 && cost.prepare < 1e-2); /* so small a matrix */

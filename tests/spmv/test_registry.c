@@ -16,7 +16,7 @@ static const struct {
     {"cusparse_bsr", WR_CUDA},      {"merbit", WR_CUDA},          {"merge_csr", WR_CUDA},
     {"csr_thread", WR_CUDA},        {"csr_thread_unrolled", WR_CUDA}, {"csr_warp", WR_CUDA},
     {"csr_warp_shared", WR_CUDA},   {"lane_csr", WR_CUDA},
-    {"sell_coded", WR_CUDA},        {"sliced_dia", WR_CUDA},
+    {"sell", WR_CUDA},              {"sell_coded", WR_CUDA},      {"sliced_dia", WR_CUDA},
     {"bsr_row_major", WR_CUDA},     {"bsr_private", WR_CUDA},
     {"bsr_team", WR_CUDA},          {"bsr_unrolled", WR_CUDA},    {"cb_spmv", WR_CUDA},
     {"yaspmv", WR_CUDA},
@@ -153,7 +153,7 @@ static void check_listed(const char *text, const wr_backend *backend) {
   CHECK(backend->source[0] == '\0' || strstr(part, backend->source) != NULL);
   WR_EACH_OPTION(knob, backend->knobs) CHECKF(strstr(part, knob->help) != NULL, "knob %s is not listed", knob->name);
   CHECK(!(backend->caps & WR_CAP_FINITE_X) == !strstr(part, "needs finite x"));
-  CHECK(!(backend->caps & WR_CAP_FEW_MATRICES) == !strstr(part, "refuses most matrices"));
+  CHECK(!(backend->caps & WR_CAP_FEW_MATRICES) == !strstr(part, "refuses many matrices"));
   const char *heading = heading_of(text, begin);
   if (backend->plan == NULL) CHECK(strncmp(heading, "Not available here: ", 20) == 0);
   if (backend->plan && backend->place == WR_HOST) CHECK(strncmp(heading, "Available here\n", 15) == 0);

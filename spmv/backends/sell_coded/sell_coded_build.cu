@@ -119,14 +119,14 @@ __global__ void __launch_bounds__(THREADS) coded_sample(const coded_rows<T, P> a
 /* lines[s], words[s] := those of slice s. A warp a slice. */
 template <typename P>
 __global__ void __launch_bounds__(THREADS)
-    coded_lengths(const P *row_ptr, int64_t nrows, int64_t slices, int32_t *lines, int32_t *words) {
+    coded_lengths(const P *row_ptr, int64_t nrows, int64_t slices, int in_word, int32_t *lines, int32_t *words) {
   int lane = threadIdx.x % WR_WARP;
   for (int64_t s = build_thread() / WR_WARP; s < slices; s += build_threads() / WR_WARP) {
     int64_t i = s * WR_CODED_ROWS + lane;
     int length = i < nrows ? (int)(row_ptr[i + 1] - row_ptr[i]) : 0;
     for (int distance = WR_WARP / 2; distance > 0; distance /= 2)
       length = max(length, __shfl_xor_sync((unsigned)WR_FULL_MASK, length, distance));
-    if (lane == 0) lines[s] = length, words[s] = (length + 3) / 4;
+    if (lane == 0) lines[s] = length, words[s] = (length + in_word - 1) / in_word;
   }
 }
 
@@ -160,10 +160,21 @@ __global__ void __launch_bounds__(THREADS)
 /* Writes the values, a thread a row; padding becomes 0. */
 template <typename T, typename P>
 __global__ void __launch_bounds__(THREADS) coded_values(const coded_rows<T, P> a, const wr_sell_coded c) {
+  const int32_t *lines = c.kind == WR_PLAIN_VALUES ? c.word : c.line;
   for (int64_t i = build_thread(); i < c.slices * WR_CODED_ROWS; i += build_threads()) {
     int64_t s = i / WR_CODED_ROWS, k = i < a.nrows ? a.row_ptr[i] : 0, end = i < a.nrows ? a.row_ptr[i + 1] : 0;
-    for (int64_t line = c.line[s]; line < c.line[s + 1]; line++, k++)
+    for (int64_t line = lines[s]; line < lines[s + 1]; line++, k++)
       ((T *)c.val)[line * WR_CODED_ROWS + i % WR_CODED_ROWS] = k < end ? a.val[k] : (T)0;
+  }
+}
+
+/* Writes the columns of a plain format, a thread a row; all bits of padding are ones. */
+template <typename T, typename P>
+__global__ void __launch_bounds__(THREADS) plain_columns(const coded_rows<T, P> a, const wr_sell_coded c) {
+  for (int64_t i = build_thread(); i < c.slices * WR_CODED_ROWS; i += build_threads()) {
+    int64_t s = i / WR_CODED_ROWS, k = i < a.nrows ? a.row_ptr[i] : 0, end = i < a.nrows ? a.row_ptr[i + 1] : 0;
+    for (int64_t word = c.word[s]; word < c.word[s + 1]; word++, k++)
+      c.code[word * WR_CODED_ROWS + i % WR_CODED_ROWS] = k < end ? (uint32_t)a.col[k] : ~0u;
   }
 }
 
@@ -172,7 +183,8 @@ __global__ void __launch_bounds__(THREADS) coded_values(const coded_rows<T, P> a
 static wr_status too_many(void) {
   return wr_fail(
       WR_EUNAVAILABLE,
-      "more than %d distances of a column from its row; this format is for regular grids. merbit takes any matrix",
+      "more than %d distances of a column from its row; this format is for regular grids. sell takes any rows of like "
+      "length, merbit any matrix",
       (int)WR_CODED_MOST);
 }
 
@@ -219,8 +231,9 @@ static uint64_t bits_of(double value, wr_type type) {
   return bits;
 }
 
-extern "C" wr_status wr_sell_coded_estimate(const wr_csr *A, wr_type type, int with_pairs, wr_sell_coded *c) {
+extern "C" wr_status wr_sell_coded_estimate(const wr_csr *A, wr_type type, wr_coded_table table, wr_sell_coded *c) {
   constexpr int64_t SAMPLED_SLICES = 64;
+  const bool is_plain = table == WR_TABLE_OF_NOTHING;
   int64_t slices = (A->nrows + WR_CODED_ROWS - 1) / WR_CODED_ROWS, count = std::min(slices, SAMPLED_SLICES);
   int64_t lines = 0, words = 0;
   pair_list pairs = {}, differences = {};
@@ -228,19 +241,22 @@ extern "C" wr_status wr_sell_coded_estimate(const wr_csr *A, wr_type type, int w
     int64_t first = slices * n / count * WR_CODED_ROWS, longest = 0;
     for (int64_t i = first; i < std::min(first + WR_CODED_ROWS, A->nrows); i++) {
       longest = std::max(longest, A->row_ptr[i + 1] - A->row_ptr[i]);
-      for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1] && differences.fits(); k++) {
+      for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1] && !is_plain && differences.fits(); k++) {
         int32_t difference = (int32_t)(A->col[k] - i);
         differences.add({0, difference});
         if (A->val) pairs.add({bits_of(A->val[k], type), difference});
       }
     }
-    lines += longest, words += (longest + 3) / 4;
+    lines += longest, words += is_plain ? longest : (longest + 3) / 4;
   }
   *c = {};
   if (!differences.fits()) return too_many();
   double scale = count ? (double)slices / (double)count : 0;
   c->nrows = A->nrows, c->ncols = A->ncols, c->type = type, c->slices = slices;
-  c->kind = !A->val ? WR_CODED_PATTERN : with_pairs && pairs.fits() ? WR_CODED_PAIRS : WR_CODED_VALUES;
+  c->kind = is_plain                                     ? A->val ? WR_PLAIN_VALUES : WR_PLAIN_PATTERN
+            : !A->val                                    ? WR_CODED_PATTERN
+            : table == WR_TABLE_OF_PAIRS && pairs.fits() ? WR_CODED_PAIRS
+                                                         : WR_CODED_VALUES;
   c->count = c->kind == WR_CODED_PAIRS ? pairs.count : differences.count;
   c->lines = (int64_t)(scale * (double)lines), c->words = (int64_t)(scale * (double)words);
   return check_padding((double)c->lines, (double)A->nnz);
@@ -299,7 +315,7 @@ static wr_status make_slices(wr_env *env, const P *row_ptr, int64_t nnz, scratch
   PASS(wr_device_alloc(env, &c->word, c->slices + 1, 4, "words of slices"));
   if (c->slices)
     PASS(WR_LAUNCH((coded_lengths<P>), grid_for(env, c->slices * WR_WARP), THREADS, 0, env->stream, row_ptr, c->nrows,
-                   c->slices, s->lines, s->words));
+                   c->slices, wr_coded_in_word(c->kind), s->lines, s->words));
   PASS(wr_device_scan(env, s->words, 4, c->slices, c->word, 4, &c->words));
   PASS(wr_device_scan(env, s->lines, 4, c->slices, c->line, 4, &c->lines));
   return check_padding((double)c->lines, (double)nnz);
@@ -348,20 +364,37 @@ static coded_rows<T, P> rows_of(const wr_csr_view *view, const wr_sell_coded *c)
 
 template <typename T, typename P>
 static wr_status fill_values(wr_env *env, const wr_csr_view *view, const wr_sell_coded *c) {
-  if (c->kind != WR_CODED_VALUES || c->slices == 0) return WR_OK;
+  if (!wr_coded_has_values(c->kind) || c->slices == 0) return WR_OK;
   return WR_LAUNCH((coded_values<T, P>), grid_for(env, c->slices * WR_CODED_ROWS), THREADS, 0, env->stream,
                    rows_of<T, P>(view, c), *c);
 }
 
+static wr_status alloc_values(wr_env *env, wr_sell_coded *c) {
+  if (!wr_coded_has_values(c->kind)) return WR_OK;
+  return wr_device_alloc(env, &c->val, c->lines * WR_CODED_ROWS, (size_t)wr_type_bytes(c->type), "values");
+}
+
 template <typename T, typename P>
-static wr_status build(wr_env *env, int64_t nnz, const wr_csr_view *view, int with_pairs, scratch *s,
+static wr_status build_plain(wr_env *env, const wr_csr_view *view, wr_sell_coded *c) {
+  PASS(wr_device_alloc(env, &c->code, c->words * WR_CODED_ROWS, 4, "columns"));
+  PASS(alloc_values(env, c));
+  if (c->slices)
+    PASS(WR_LAUNCH((plain_columns<T, P>), grid_for(env, c->slices * WR_CODED_ROWS), THREADS, 0, env->stream,
+                   rows_of<T, P>(view, c), *c));
+  return fill_values<T, P>(env, view, c);
+}
+
+template <typename T, typename P>
+static wr_status build(wr_env *env, int64_t nnz, const wr_csr_view *view, wr_coded_table table, scratch *s,
                        wr_sell_coded *c) {
   int fits = 0;
+  if (table == WR_TABLE_OF_NOTHING) c->kind = view->val ? WR_PLAIN_VALUES : WR_PLAIN_PATTERN;
   PASS(make_slices(env, (const P *)view->row_ptr, nnz, s, c));
+  if (wr_coded_is_plain(c->kind)) return build_plain<T, P>(env, view, c);
   PASS(wr_device_alloc(env, &c->code, c->words * WR_CODED_ROWS, 4, "codes"));
   PASS(wr_device_alloc(env, &c->difference, 256, 4, "a table of differences"));
   PASS(open_scratch(env, s));
-  if (view->val && with_pairs) {
+  if (view->val && table == WR_TABLE_OF_PAIRS) {
     c->kind = WR_CODED_PAIRS;
     PASS(wr_device_alloc(env, &c->value, 256, 8, "a table of values"));
     PASS(make_codes(env, rows_of<T, P>(view, c), s, c, &fits));
@@ -372,22 +405,21 @@ static wr_status build(wr_env *env, int64_t nnz, const wr_csr_view *view, int wi
   c->kind = view->val ? WR_CODED_VALUES : WR_CODED_PATTERN;
   PASS(make_codes(env, rows_of<T, P>(view, c), s, c, &fits));
   if (!fits) return too_many();
-  if (c->kind == WR_CODED_VALUES)
-    PASS(wr_device_alloc(env, &c->val, c->lines * WR_CODED_ROWS, (size_t)wr_type_bytes(c->type), "values"));
+  PASS(alloc_values(env, c));
   return fill_values<T, P>(env, view, c);
 }
 
 extern "C" wr_status wr_sell_coded_device_build(wr_env *env, int64_t nrows, int64_t ncols, int64_t nnz,
-                                                const wr_csr_view *view, int with_pairs, wr_sell_coded *c) {
+                                                const wr_csr_view *view, wr_coded_table table, wr_sell_coded *c) {
   wr_status status;
   scratch s = {};
   *c = {};
   c->nrows = nrows, c->ncols = ncols, c->type = env->type, c->slices = (nrows + WR_CODED_ROWS - 1) / WR_CODED_ROWS;
   TRY(wr_cuda_enter(env));
   if (env->type == WR_F32)
-    TRY((view->wide ? build<float, int64_t> : build<float, int32_t>)(env, nnz, view, with_pairs, &s, c));
+    TRY((view->wide ? build<float, int64_t> : build<float, int32_t>)(env, nnz, view, table, &s, c));
   else
-    TRY((view->wide ? build<double, int64_t> : build<double, int32_t>)(env, nnz, view, with_pairs, &s, c));
+    TRY((view->wide ? build<double, int64_t> : build<double, int32_t>)(env, nnz, view, table, &s, c));
   if (c->kind != WR_CODED_VALUES) {
     wr_device_free(env, c->line); /* only their number was needed */
     c->line = NULL;
@@ -400,15 +432,15 @@ done:
 
 /* New values in the arrays that are there, as far as a new plan would have the same kind. */
 template <typename T, typename P>
-static wr_status update(wr_env *env, const wr_csr_view *view, int with_pairs, scratch *s, wr_sell_coded *c) {
+static wr_status update(wr_env *env, const wr_csr_view *view, wr_coded_table table, scratch *s, wr_sell_coded *c) {
   wr_status status;
   int fits = 0;
   wr_sell_coded in_pairs = *c;
   coded_set *set = NULL;
   in_pairs.kind = WR_CODED_PAIRS;
   coded_rows<T, P> a = rows_of<T, P>(view, &in_pairs);
+  if (table != WR_TABLE_OF_PAIRS) return fill_values<T, P>(env, view, c);
   if (c->kind == WR_CODED_PATTERN) return WR_OK;
-  if (!with_pairs) return fill_values<T, P>(env, view, c);
   TRY(open_scratch(env, s));
   if (c->kind == WR_CODED_PAIRS) {
     TRY(make_codes(env, a, s, c, &fits));
@@ -426,15 +458,15 @@ done:
   return status;
 }
 
-extern "C" wr_status wr_sell_coded_device_update(wr_env *env, const wr_csr_view *view, int with_pairs,
+extern "C" wr_status wr_sell_coded_device_update(wr_env *env, const wr_csr_view *view, wr_coded_table table,
                                                  wr_sell_coded *c) {
   wr_status status;
   scratch s = {};
   TRY(wr_cuda_enter(env));
   if (env->type == WR_F32)
-    TRY((view->wide ? update<float, int64_t> : update<float, int32_t>)(env, view, with_pairs, &s, c));
+    TRY((view->wide ? update<float, int64_t> : update<float, int32_t>)(env, view, table, &s, c));
   else
-    TRY((view->wide ? update<double, int64_t> : update<double, int32_t>)(env, view, with_pairs, &s, c));
+    TRY((view->wide ? update<double, int64_t> : update<double, int32_t>)(env, view, table, &s, c));
 done:
   free_scratch(env, &s);
   return status;
@@ -448,7 +480,7 @@ static std::array<wr_listed_array, 6> list_arrays(wr_sell_coded *c) {
       {(void **)&c->word, c->slices + 1, 4},
       {(void **)&c->code, c->words * WR_CODED_ROWS, 4},
       {&c->val, c->lines * WR_CODED_ROWS, (size_t)wr_type_bytes(c->type)},
-      {(void **)&c->difference, 256, 4},
+      {(void **)&c->difference, wr_coded_is_plain(c->kind) ? 0 : 256, 4},
       {(void **)&c->value, 256, 8},
   }};
 }
