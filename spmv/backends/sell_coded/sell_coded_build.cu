@@ -160,7 +160,7 @@ __global__ void __launch_bounds__(THREADS)
 /* Writes the values, a thread a row; padding becomes 0. */
 template <typename T, typename P>
 __global__ void __launch_bounds__(THREADS) coded_values(const coded_rows<T, P> a, const wr_sell_coded c) {
-  const int32_t *lines = c.kind == WR_PLAIN_VALUES ? c.word : c.line;
+  const int32_t *lines = wr_coded_lines(&c);
   for (int64_t i = build_thread(); i < c.slices * WR_CODED_ROWS; i += build_threads()) {
     int64_t s = i / WR_CODED_ROWS, k = i < a.nrows ? a.row_ptr[i] : 0, end = i < a.nrows ? a.row_ptr[i + 1] : 0;
     for (int64_t line = lines[s]; line < lines[s + 1]; line++, k++)
@@ -309,15 +309,19 @@ static wr_status make_table(wr_env *env, const coded_set &set, scratch *s, wr_se
 
 template <typename P>
 static wr_status make_slices(wr_env *env, const P *row_ptr, int64_t nnz, scratch *s, wr_sell_coded *c) {
-  PASS(wr_device_alloc(env, &s->lines, c->slices, 4, "lines of slices"));
+  const bool is_plain = wr_coded_is_plain(c->kind); /* words are lines */
   PASS(wr_device_alloc(env, &s->words, c->slices, 4, "words of slices"));
-  PASS(wr_device_alloc(env, &c->line, c->slices + 1, 4, "lines of slices"));
   PASS(wr_device_alloc(env, &c->word, c->slices + 1, 4, "words of slices"));
+  if (!is_plain) {
+    PASS(wr_device_alloc(env, &s->lines, c->slices, 4, "lines of slices"));
+    PASS(wr_device_alloc(env, &c->line, c->slices + 1, 4, "lines of slices"));
+  }
   if (c->slices)
     PASS(WR_LAUNCH((coded_lengths<P>), grid_for(env, c->slices * WR_WARP), THREADS, 0, env->stream, row_ptr, c->nrows,
-                   c->slices, wr_coded_in_word(c->kind), s->lines, s->words));
+                   c->slices, wr_coded_in_word(c->kind), is_plain ? s->words : s->lines, s->words));
   PASS(wr_device_scan(env, s->words, 4, c->slices, c->word, 4, &c->words));
-  PASS(wr_device_scan(env, s->lines, 4, c->slices, c->line, 4, &c->lines));
+  c->lines = c->words;
+  if (!is_plain) PASS(wr_device_scan(env, s->lines, 4, c->slices, c->line, 4, &c->lines));
   return check_padding((double)c->lines, (double)nnz);
 }
 

@@ -18,8 +18,7 @@ static wr_status column_at(const wr_sell_coded *c, int64_t i, int64_t k, int64_t
 
 static double value_at(const wr_sell_coded *c, int64_t i, int64_t k, int code) {
   if (c->kind == WR_CODED_PAIRS) return c->value[code];
-  const int32_t *line = c->kind == WR_PLAIN_VALUES ? c->word : c->line;
-  int64_t place = (line[i / WR_CODED_ROWS] + k) * WR_CODED_ROWS + i % WR_CODED_ROWS;
+  int64_t place = (wr_coded_lines(c)[i / WR_CODED_ROWS] + k) * WR_CODED_ROWS + i % WR_CODED_ROWS;
   return c->type == WR_F32 ? (double)((const float *)c->val)[place] : ((const double *)c->val)[place];
 }
 

@@ -71,6 +71,11 @@ WR_CODED_INLINE int wr_coded_has_values(wr_coded_kind kind) {
   return kind == WR_CODED_VALUES || kind == WR_PLAIN_VALUES;
 }
 
+/* [slices + 1] lines before the slice, if values are stored. */
+WR_CODED_INLINE const int32_t *wr_coded_lines(const wr_sell_coded *c) {
+  return wr_coded_is_plain(c->kind) ? c->word : c->line;
+}
+
 /* Entries of a word. */
 WR_CODED_INLINE int wr_coded_in_word(wr_coded_kind kind) { return wr_coded_is_plain(kind) ? 1 : 4; }
 
