@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "spmv/device/apply.h"
 #include "tests/kernels/on_device.h"
 
 typedef std::vector<double> numbers;
@@ -55,6 +56,53 @@ static numbers large_reciprocals(void) {
   return values;
 }
 
+static wr_vec vec_of(wr_env *env, const numbers &values, wr_type type) {
+  wr_vec v = {};
+  CHECK_OK(env->ops->alloc(env, (int64_t)values.size(), type, "a test", &v));
+  CHECK_OK(env->ops->upload(env, &v, values.data()));
+  return v;
+}
+
+/* PageRank's steps as a pass of their own: y and the sums of an epilogue with a compact scale, for which the kernel has instances,
+ * and with the same elements in a wide vector, for which it tests the parts at run time. */
+static void test_epilogues(wr_env *env, int64_t n, int most, int bytes) {
+  CASE("epilogues with a compact scale");
+  numbers y(n), old(n), other(n), scale(n), scalars = {0.25, 0.75, 0, 0};
+  for (int64_t i = 0; i < n; i++) {
+    y[i] = 1 + (double)(i % 7), old[i] = (double)(i % 5) / 4, other[i] = (double)(i % 3) / 8;
+    scale[i] = reciprocal((double)((i * 37 + most) % (most + 1)));
+  }
+  wr_vec compact = {}, wide = vec_of(env, scale, env->type), bank = vec_of(env, scalars, WR_F64);
+  wr_vec z = vec_of(env, old, env->type), from = vec_of(env, other, env->type);
+  CHECK_OK(env->ops->compact(env, n, scale.data(), "a test", &compact));
+  CHECKF(compact.reciprocal_bytes == bytes, "%d bytes, not %d", compact.reciprocal_bytes, bytes);
+  for (int parts = 0; parts < 4; parts++) {
+    numbers rows[2] = {numbers(n), numbers(n)}, sums[2] = {numbers(4), numbers(4)};
+    for (int is_wide = 0; is_wide < 2; is_wide++) {
+      wr_epilogue e = {};
+      wr_vec v = vec_of(env, y, env->type);
+      e.shift = {&bank, 0}, e.scale = is_wide ? &wide : &compact, e.scales_y = 1;
+      if (parts & 1) e.relax_from = &from, e.relaxation = {&bank, 1};
+      if (parts & 2) e.shift_dir = &z, e.adds_dir = 1;
+      e.reduce[0].kind = WR_L1DIFF_UNSCALED, e.reduce[0].z = &z, e.reduce[0].into = {&bank, 2};
+      e.reduce[1].kind = WR_SUM_UNSCALED, e.reduce[1].into = {&bank, 3};
+      wr_apply apply = {};
+      apply.alpha = 1, apply.y = &v, apply.epilogue = &e;
+      CHECK_OK(env->ops->epilogue(env, &apply));
+      CHECK_OK(env->ops->download(env, &v, rows[is_wide].data()));
+      CHECK_OK(env->ops->download(env, &bank, sums[is_wide].data()));
+      env->ops->release(env, &v);
+    }
+    CHECKF(rows[0] == rows[1], "parts %d, %lld rows: y differs", parts, (long long)n);
+    CHECKF(sums[0][3] == sums[1][3], "parts %d: %g of unscaled rows, not %g", parts, sums[0][3], sums[1][3]);
+    /* A wide scale is rounded and inverted again; both add n terms. */
+    double bound = (4 * wr_type_unit(env->type) + 2 * (double)(n + 5) * wr_type_unit(WR_F64)) * sums[1][2];
+    CHECKF(sums[1][2] > 0 && fabs(sums[0][2] - sums[1][2]) <= bound, "parts %d: a change of %.17g, not %.17g", parts,
+           sums[0][2], sums[1][2]);
+  }
+  for (wr_vec *v : {&compact, &wide, &bank, &z, &from}) env->ops->release(env, v);
+}
+
 static void test_refused(wr_env *env) {
   CASE("values that no compact vector holds");
   wr_vec v = {}, other = {};
@@ -85,6 +133,11 @@ static void test_device(wr_env *env) {
   test_values(env, "less than a reciprocal", {1, 0x1p-33}, 0);
   test_values(env, "more than one", {0.5, 2}, 0);
   test_values(env, "not finite", {1, INFINITY}, 0);
+  for (int64_t n : {1, 6, 1000, 300007}) {
+    test_epilogues(env, n, 200, 1);
+    test_epilogues(env, n, 60000, 2);
+    test_epilogues(env, n, 70000, 4);
+  }
   test_refused(env);
 }
 

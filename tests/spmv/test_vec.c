@@ -29,6 +29,8 @@ static void test_epilogue(wr_env *env, int64_t n, wr_type type) {
   run_epilogue(env, &(wr_apply){.alpha = -1, .x = &t.v[4], .y = y, .epilogue = &residual});
   wr_epilogue dots = {.reduce = {{WR_DOT, NULL, old, {b, 8}}, {WR_DOT, NULL, direction, {b, 9}}}};
   run_epilogue(env, &(wr_apply){.alpha = 1, .x = &t.v[4], .y = y, .y_next = old, .epilogue = &dots});
+  wr_epilogue product = {.reduce = {{WR_DOT, NULL, old, {b, 8}}, {WR_NRM2SQ, NULL, NULL, {b, 9}}}};
+  run_epilogue(env, &(wr_apply){.alpha = 1, .x = &t.v[4], .y = y, .epilogue = &product});
   wr_epilogue only_scaled = {.scale = scale, .scaled = scaled};
   only_scaled.reduce[0] = (wr_reduction){WR_SUM, NULL, NULL, {b, 8}};
   run_epilogue(env, &(wr_apply){.alpha = 1, .x = &t.v[4], .y = y, .epilogue = &only_scaled});
