@@ -63,8 +63,8 @@ static wr_vec vec_of(wr_env *env, const numbers &values, wr_type type) {
   return v;
 }
 
-/* PageRank's steps as a pass of their own: y and the sums of an epilogue with a compact scale, for which the kernel has instances,
- * and with the same elements in a wide vector, for which it tests the parts at run time. */
+/* PageRank's steps as a pass of their own: y and the sums of an epilogue with a compact scale, for which the kernel has
+ * instances, and with the same elements in a wide vector, for which it tests the parts at run time. */
 static void test_epilogues(wr_env *env, int64_t n, int most, int bytes) {
   CASE("epilogues with a compact scale");
   numbers y(n), old(n), other(n), scale(n), scalars = {0.25, 0.75, 0, 0};
