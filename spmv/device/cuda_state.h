@@ -54,8 +54,9 @@ typedef struct wr_cuda_state {
   const void *allowed[WR_ALLOWED]; /* kernels that wr_allow_shared has let have their memory */
   int nallowed;
   wr_workspace workspace;
-  wr_stage small;           /* for banks of scalars: WR_SMALL_STAGE_BYTES                          */
-  wr_stage ring[WR_STAGES]; /* for the rest: WR_STAGE_BYTES each, allocated at the first large copy */
+  void *pinned;             /* the memory of all stages                   */
+  wr_stage small;           /* for banks of scalars: WR_SMALL_STAGE_BYTES */
+  wr_stage ring[WR_STAGES]; /* for the rest: WR_STAGE_BYTES each          */
   int next_stage;
   wr_go go;                 /* while a loop is recorded */
   wr_block *blocks;         /* [nblocks], allocated for block_room: blocks in use, and spare ones */
@@ -63,6 +64,10 @@ typedef struct wr_cuda_state {
   int64_t frees;
   cudaEvent_t stamps[WR_STAMPS]; /* NULL until used */
 } wr_cuda_state;
+
+/* All stages, in one block of pinned memory: the driver takes a millisecond to pin anything, however small. */
+wr_status wr_stages_open(wr_cuda_state *state);
+void wr_stages_close(wr_cuda_state *state); /* frees also what a failed wr_stages_open has left */
 
 /* Frees spare blocks with cudaFree; all: those in use, too. */
 void wr_blocks_drop(wr_cuda_state *state, int all);

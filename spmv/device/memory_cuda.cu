@@ -200,8 +200,27 @@ void wr_pinned_free(void *block) {
   if (block && cudaFreeHost(block) != cudaSuccess) (void)cudaGetLastError();
 }
 
+wr_status wr_stages_open(wr_cuda_state *state) {
+  int64_t bytes = WR_SMALL_STAGE_BYTES + (int64_t)WR_STAGES * WR_STAGE_BYTES;
+  PASS(wr_pinned_alloc(&state->pinned, bytes, "copies to and from the device"));
+  state->small.room = (char *)state->pinned;
+  PASS(WR_CUDA(cudaEventCreateWithFlags(&state->small.free, cudaEventDisableTiming)));
+  for (int s = 0; s < WR_STAGES; s++) {
+    state->ring[s].room = (char *)state->pinned + WR_SMALL_STAGE_BYTES + (int64_t)s * WR_STAGE_BYTES;
+    PASS(WR_CUDA(cudaEventCreateWithFlags(&state->ring[s].free, cudaEventDisableTiming)));
+  }
+  return WR_OK;
+}
+
+void wr_stages_close(wr_cuda_state *state) {
+  if (state->small.free) (void)cudaEventDestroy(state->small.free);
+  for (int s = 0; s < WR_STAGES; s++)
+    if (state->ring[s].free) (void)cudaEventDestroy(state->ring[s].free);
+  wr_pinned_free(state->pinned);
+}
+
 /* *stage := a pinned buffer for a copy of `bytes` bytes (on the device), free for use; *room_bytes := its size, which may be
- * less. Buffers are allocated at their first use, since pinning takes 0.5 ms a megabyte. */
+ * less. */
 static wr_status stage_for(wr_cuda_state *state, int64_t bytes, wr_stage **stage, int64_t *room_bytes) {
   *stage = &state->small;
   *room_bytes = WR_SMALL_STAGE_BYTES;
@@ -210,8 +229,6 @@ static wr_status stage_for(wr_cuda_state *state, int64_t bytes, wr_stage **stage
     *room_bytes = WR_STAGE_BYTES;
     state->next_stage = (state->next_stage + 1) % WR_STAGES;
   }
-  if ((*stage)->room == NULL) PASS(wr_pinned_alloc(&(*stage)->room, *room_bytes, "copies to and from the device"));
-  if ((*stage)->free == NULL) PASS(WR_CUDA(cudaEventCreateWithFlags(&(*stage)->free, cudaEventDisableTiming)));
   return WR_CUDA(cudaEventSynchronize((*stage)->free));
 }
 

@@ -78,11 +78,6 @@ extern "C" wr_status wr_workspace_reserve(wr_env *env, int64_t max_blocks, wr_wo
   return WR_OK;
 }
 
-static void free_stage(wr_stage *stage) {
-  wr_pinned_free(stage->room);
-  if (stage->free) (void)cudaEventDestroy(stage->free);
-}
-
 /* Errors are cleared: the call that failed first has reported its error. */
 static void close_cuda(wr_env *env) {
   wr_cuda_state *state = state_of(env);
@@ -91,8 +86,7 @@ static void close_cuda(wr_env *env) {
   if (state->stream) (void)cudaStreamSynchronize(state->stream);
   wr_blocks_drop(state, 1);
   wr_free(state->blocks);
-  free_stage(&state->small);
-  for (int s = 0; s < WR_STAGES; s++) free_stage(&state->ring[s]);
+  wr_stages_close(state);
   for (int s = 0; s < WR_STAMPS; s++)
     if (state->stamps[s]) (void)cudaEventDestroy(state->stamps[s]);
   if (state->stream) (void)cudaStreamDestroy(state->stream);
@@ -111,6 +105,7 @@ static wr_status open_parts(wr_env *env) {
   PASS(wr_cuda_check_image(env));
   PASS(WR_CUDA(cudaStreamCreateWithFlags(&state_of(env)->stream, cudaStreamNonBlocking)));
   env->stream = state_of(env)->stream;
+  PASS(wr_stages_open(state_of(env)));
   return wr_workspace_reserve(env, WORKSPACE_BLOCKS, &workspace);
 }
 
