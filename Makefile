@@ -122,7 +122,7 @@ CUDA_BENCHES := $(if $(FOUND_CUBLAS),$(patsubst tests/bench/%.cu,$(BUILD)/bench/
 # against the shadow headers there, the rest is shared. Not under the thread sanitizer, which knows nothing of fibers.
 SIMT := $(BUILD)/simt
 ifeq ($(findstring thread,$(SANITIZE))$(filter 0,$(SHIM)),)
-SIMT_SOURCES := spmv/registry.c $(OWN_CUDA) $(sort $(filter-out spmv/device/sort.cu,$(shell find spmv -name '*.cu'))) \
+SIMT_SOURCES := spmv/registry.c $(OWN_CUDA) $(sort $(filter-out spmv/device/sort.cu spmv/device/scan.cu,$(shell find spmv -name '*.cu'))) \
   $(filter-out tests/simt/test_%,$(wildcard tests/simt/*.cpp))
 SIMT_TESTS := test_vec test_vec_fused test_sort test_resident test_resident_joined test_plain_loop test_solve_again \
   test_plain_methods test_methods test_device_thread test_compare test_arguments test_backward test_ilu_solve \
