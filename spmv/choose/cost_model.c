@@ -93,17 +93,21 @@ uint64_t wr_cost_id(const char *device_name) {
   return id;
 }
 
-/* What the first preparation and multiplies of a process take besides: a backend's kernels are loaded, all of a source file at
- * once. Beyond what merge_csr and csr_warp take (docs/auto.md). */
-static double first_use(const wr_backend *backend) {
-  static const struct {
-    const char *backend;
-    double seconds;
-  } table[] = {{"csr_thread_unrolled", 0.5e-3}, {"merbit", 2.0e-3},     {"lane_csr", 2.2e-3},    {"sell", 2.0e-3},
-               {"sell_coded", 2.0e-3},          {"sliced_dia", 2.8e-3}, {"bsr_unrolled", 5.6e-3}};
+/* What the first preparation and multiply of a process take besides, beyond those of csr_warp, as a backend's kernels are
+ * loaded, all of a source file at once; and what a plan takes that reads a sample of the entries. Seconds (docs/auto.md). */
+typedef struct once {
+  const char *backend;
+  double first, plan;
+} once;
+
+static once once_of(const wr_backend *backend) {
+  static const once table[] = {{"csr_thread_unrolled", 0.9e-3, 0}, {"merge_csr", 0.35e-3, 0},
+                               {"merbit", 1.9e-3, 0},              {"lane_csr", 1.9e-3, 0},
+                               {"sell", 1.5e-3, 0},                {"sell_coded", 1.5e-3, 0.4e-3},
+                               {"sliced_dia", 0.7e-3, 0.3e-3},     {"bsr_unrolled", 4.7e-3, 1e-3}};
   for (size_t k = 0; k < sizeof table / sizeof *table; k++)
-    if (strcmp(table[k].backend, backend->name) == 0) return table[k].seconds;
-  return 0;
+    if (strcmp(table[k].backend, backend->name) == 0) return table[k];
+  return (once){0};
 }
 
 static double sum(const float *coefficient, const double *term, int count) {
@@ -127,24 +131,28 @@ int wr_cost_expect(const char *device_name, const wr_backend *backend, const wr_
   for (int k = 0; k < class->count; k++) {
     const wr_cost_row *row = &class->rows[k];
     if (!is_of(row, backend, f, type) || row->layout != layout) continue;
-    *cost =
-        (wr_cost){sum(row->prepare, prepare, WR_PREPARE_TERMS), sum(row->hot, hot, WR_HOT_TERMS), first_use(backend)};
+    *cost = (wr_cost){sum(row->prepare, prepare, WR_PREPARE_TERMS), sum(row->hot, hot, WR_HOT_TERMS),
+                      once_of(backend).first};
     return 1;
   }
   return 0;
 }
 
 wr_cost wr_cost_least(const char *device_name, const wr_backend *backend, const wr_matrix_features *f, wr_type type) {
-  int is_known, found = 0;
-  wr_cost least = {0};
+  int is_known;
+  wr_cost least = {INFINITY, INFINITY, 0};
   const cost_class *class = class_of(device_name, &is_known);
+  const once one = once_of(backend);
   for (int k = 0; k < class->count; k++) {
     const wr_cost_row *row = &class->rows[k];
     if (!is_of(row, backend, f, type)) continue;
-    wr_cost this = {row->prepare[0] * 1e-6, row->hot[0] * 1e-6, first_use(backend)};
-    least =
-        found ? (wr_cost){fmin(least.prepare, this.prepare), fmin(least.multiply, this.multiply), this.first} : this;
-    found = 1;
+    /* Values that f32 holds have 4 bytes in some formats. */
+    double bytes = (double)((f->nrows + f->ncols) * wr_type_bytes(type)) +
+                   (f->valued && row->layout != 'c' ? 4 * (double)f->nnz : 0);
+    double multiply =
+        row->hot[0] + row->hot[1] * fmin(bytes, CACHE_BYTES) / 1e6 + row->hot[2] * fmax(0, bytes - CACHE_BYTES) / 1e6;
+    least.prepare = fmin(least.prepare, row->prepare[0] * 1e-6), least.multiply = fmin(least.multiply, multiply * 1e-6);
+    least.first = one.first + one.plan;
   }
-  return least;
+  return isfinite(least.multiply) ? least : (wr_cost){0};
 }

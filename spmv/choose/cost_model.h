@@ -48,7 +48,8 @@ wr_cost wr_cost_least_host(const wr_matrix_features *features, wr_type type);
 int wr_cost_expect(const char *device_name, const wr_backend *backend, const wr_plan_info *info,
                    const wr_matrix_features *features, wr_type type, wr_cost *cost);
 
-/* The least that any matrix of such a size takes: what is left of the sums for an empty one, in the layout that takes least. */
+/* The least that any matrix of such a size takes: the vectors and, but where codes stand for them, the values are read, in the
+ * layout that takes least; and `first` has the time of a plan besides. Zeros: the table does not have the backend. */
 wr_cost wr_cost_least(const char *device_name, const wr_backend *backend, const wr_matrix_features *features,
                       wr_type type);
 
