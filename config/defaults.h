@@ -149,8 +149,8 @@
 #define WR_CHANGE_SHARE 0.1
 #define WR_CHANGE_SECONDS 0.02
 
-/* -k auto expects the power method to take this share of the steps that the rate d would need. */
-#define WR_POWER_SHARE 0.5
+/* PageRank is expected to take this share of the steps that the rate d would need, until links are known to go both ways. */
+#define WR_POWER_SHARE 0.3
 
 /* Where the time of opening a GPU is kept, in the user's cache folder (user_cache.h). */
 #define WR_OPENING_FILE "opening"

@@ -15,7 +15,7 @@ typedef struct wr_scoring_options {
 /* Tolerance and iterations, where they are 0. */
 void wr_scoring_complete(wr_scoring_options *options, wr_type type);
 
-/* Bytes of matrix and vectors that a solve of such a size moves: as many iterations as convergence at the rate d takes. */
+/* Bytes of matrix and vectors that a solve of such a size is expected to move, those of transposing the links included. */
 double wr_scoring_work(const wr_scoring_options *options, wr_type type, int64_t nrows, int64_t nnz);
 
 /* What -k auto chooses a backend for: the steps to the tolerance. graph NULL: it is not known yet. */
