@@ -127,18 +127,19 @@
 /* -d auto begins on the CPU while a GPU is being opened, with at most so many entries: more of them take longer to transpose
  * than is left of opening by then. An entry takes a core so many seconds to be transposed. From so many threads on, the solve
  * leaves one core to opening. A solve that goes over to a GPU is expected to need the upload of the matrix, a part for
- * memory and preparing, and in each iteration two multiplies besides launches; figures of an H200 (2026-11), all on the safe
- * side. A GPU is opened while the matrix is read if a core's reading of an entry promises that this takes more than a tenth of
- * the time of opening; else once the solve has taken this share of that time and the rest is expected to take longer. So a
- * solve with few iterations opens none (gen:fem:n=30: 61 ms on the CPU, and 268 with a GPU being opened). A decision takes
- * so many iterations while none is being opened, which slows them down (gen:web:n=1000000: 7 ms for 3). */
+ * memory and preparing, and in each iteration two multiplies besides launches. Which GPU that will be is not known by then: an
+ * H200 prepares in 10 to 20 ms, and takes half of the time that is expected of an iteration (2026-11). A GPU is opened while
+ * the matrix is read if a core's reading of an entry promises that this takes more than a tenth of the time of opening; else
+ * once the solve has taken this share of that time and the rest is expected to take longer. So a solve with few iterations
+ * opens none (gen:fem:n=30: 61 ms on the CPU, and 268 with a GPU being opened). A decision takes so many iterations while none
+ * is being opened, which slows them down (gen:web:n=1000000: 7 ms for 3). */
 #define WR_HEAD_START_ENTRIES 20000000
 #define WR_READY_SECONDS 2e-8
 #define WR_SPARED_FROM 4
-#define WR_MOVE_SECONDS 0.1
+#define WR_MOVE_SECONDS 0.03
 #define WR_UPLOAD_BYTES_PER_SECOND 5e9
 #define WR_DEVICE_ITERATION_SECONDS 2e-5
-#define WR_DEVICE_BYTES_PER_SECOND 1.5e12
+#define WR_DEVICE_BYTES_PER_SECOND 2.5e12
 #define WR_OPEN_LATE_SHARE 0.05
 #define WR_JUDGED_ITERATIONS 4
 #define WR_READING_SECONDS 5e-8

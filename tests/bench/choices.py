@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Whole solves without -k or -d, beside those with each backend and at each place: what docs/auto.md says of both.
 
-usage: choices.py [--place cuda|cpu] [--rounds N] [--limit S] [--json FILE] backends|places BUILD [SOLVE...]
+usage: choices.py [--place cuda|cpu] [--rounds N] [--limit S] [--json FILE] [--whole] backends|places BUILD [SOLVE...]
 A SOLVE is a program and its options, as 'pagerank --damping 0.99 gen:web'; without any, those of SOLVES are taken. `backends`
-compares the time of preparing and solving at one place (cuda), the choice included; `places` that of the whole command, from
-start to end. The ways of a solve take turns, and the least time of the rounds (3) counts, since what else a machine does
-only adds to it. A command that takes longer than S seconds (60) is given up. A line of Markdown for each solve is printed:
+compares the time of preparing and solving at one place (cuda), the choice included, or with --whole that of the whole command,
+from start to end, as `places` does. The ways of a solve take turns, and the least time of the rounds (3) counts, since what
+else a machine does only adds to it. A command that takes longer than S seconds (60) is given up. A line of Markdown for each solve is printed:
 the ratio is the time without the option divided by the least time with it. --json keeps the times, a line for each solve.
 Standard library alone. Exit status: 0 if every solve had a time without the option and one with it, 1 if not.
 """
@@ -62,7 +62,7 @@ def run(options, solve, way, folder):
         return None
     if not found.get("result"):
         return None
-    if options.what == "backends":
+    if options.what == "backends" and not options.whole:
         phases = found["ledger"]["phases"]
         seconds = phases["prepare"]["s"] + phases["solve"]["s"]
     return seconds, {"backend": found["backend"], "place": found["place"], "iterations": found["result"]["iterations"],
@@ -93,6 +93,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--limit", type=float, default=60)
     parser.add_argument("--json")
+    parser.add_argument("--whole", action="store_true")
     parser.add_argument("what", choices=("backends", "places"))
     parser.add_argument("build")
     parser.add_argument("solves", nargs="*")
@@ -104,8 +105,8 @@ def main():
             best = measure(options, solve, folder)
             if options.json:
                 with open(options.json, "a", encoding="utf-8") as kept:
-                    kept.write(json.dumps({"solve": solve, "what": options.what,
-                                           "ways": {name: {"s": found[0], **found[1]} for name, found in best.items()}}) + "\n")
+                    ways = {name: {"s": found[0], **found[1]} for name, found in best.items()}
+                    kept.write(json.dumps({"solve": solve, "what": options.what, "whole": options.whole, "ways": ways}) + "\n")
             if "" in best and len(best) > 1:
                 print(describe(solve, best), flush=True)
             else:
