@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/defaults.h"
 #include "config/elements.h"
 #include "config/memory.h"
 #include "io/vector_file.h"
@@ -66,6 +67,11 @@ static wr_plan_use use_of(const wr_settings *s, const void *system) {
   (void)system;
   use.multiplies *= (double)s->repeat;
   return use;
+}
+
+static double usual(const wr_settings *s, const void *system) {
+  (void)s;
+  return fmax(WR_EXPECTED_MULTIPLIES, sqrt((double)((const wr_system *)system)->A->nrows));
 }
 
 /* Adds to the remark where b is from and how the matrix was scaled. */
@@ -306,6 +312,7 @@ int main(int argc, char **argv) {
       .entry_bytes = wr_bicgstab_entry_bytes,
       .work = work,
       .use = use_of,
+      .usual = usual,
       .open = open_problem,
       .upload = upload,
       .finish = finish,

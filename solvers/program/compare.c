@@ -446,7 +446,8 @@ static wr_status solve_and_check(wr_comparison *c, int index, run_plans *plans, 
   wr_ledger_enter(ledger, WR_PHASE_SOLVE);
   TRY(wr_plan_time_start(plan));
   double seconds;
-  wr_head_start_begin(&observed.head, c->program->matrix(c->problem), env->type, c->opening, wr_clock());
+  double usual = c->program->usual ? c->program->usual(c->settings, c->problem) : WR_EXPECTED_MULTIPLIES;
+  wr_head_start_begin(&observed.head, c->program->matrix(c->problem), env->type, usual, c->opening, wr_clock());
   TRY(solve_side(c, run, solve, env, &monitor, 0, &run->result, &seconds));
   int over = *c->interrupted || (c->deadline > 0 && wr_clock() >= c->deadline);
   if (observed.moves && !over && run->result.outcome == WR_TIME_LIMIT) {

@@ -4,11 +4,10 @@
 
 #include "config/defaults.h"
 
-void wr_head_start_begin(wr_head_start *h, const wr_csr *A, wr_type type, double opening, double now) {
+void wr_head_start_begin(wr_head_start *h, const wr_csr *A, wr_type type, double usual, double opening, double now) {
   double value = (double)wr_type_bytes(type), n = (double)A->nrows;
   double bytes = (4 + (A->val ? value : 0)) * (double)A->nnz + 8 * n, vectors = 8 * value * n;
-  *h = (wr_head_start){.opening = opening, .timed = {.time = now}};
-  h->usual = fmax(WR_EXPECTED_MULTIPLIES, sqrt(n));
+  *h = (wr_head_start){.opening = opening, .usual = usual, .timed = {.time = now}};
   h->move = WR_MOVE_SECONDS + (bytes + vectors) / WR_UPLOAD_BYTES_PER_SECOND;
   h->iteration = WR_DEVICE_ITERATION_SECONDS + 2 * (bytes + vectors) / WR_DEVICE_BYTES_PER_SECOND;
 }

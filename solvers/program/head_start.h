@@ -10,13 +10,14 @@
 typedef struct wr_head_start {
   double opening;              /* s that opening a device takes, as expected                            */
   double move, iteration;      /* s: of going over to it; of an iteration there                         */
-  double usual;                /* iterations that such a solve takes, as far as its size tells          */
+  double usual;                /* iterations that such a solve takes                                    */
   wr_progress_mark from, last; /* as in wr_progress                                                     */
   wr_progress_mark timed;      /* since then iterations are timed                                       */
 } wr_head_start;
 
-/* For a solve with A that begins now. Of A the sizes are read, and whether there are values. */
-void wr_head_start_begin(wr_head_start *h, const wr_csr *A, wr_type type, double opening, double now);
+/* For a solve with A that begins now and usually takes so many iterations. Of A the sizes are read, and whether there are
+ * values. */
+void wr_head_start_begin(wr_head_start *h, const wr_csr *A, wr_type type, double usual, double opening, double now);
 
 /* The device has been opened: what iterations took before, beside that, does not count any more. */
 void wr_head_start_opened(wr_head_start *h, wr_progress_mark now);

@@ -64,6 +64,11 @@ static wr_plan_use use_of(const wr_settings *s, const void *of) {
   return use;
 }
 
+static double usual(const wr_settings *s, const void *of) {
+  const wr_scoring_options options = options_of(s);
+  return wr_scoring_use(&options, &((const task *)of)->graph).multiplies;
+}
+
 /* *v := the numbers of the file for A's rows; every process reads the file, and keeps those of its own. */
 static wr_status read_numbers(const char *path, const wr_vector_need *need, const wr_csr *A, double **v) {
   PASS(wr_comm_agree(wr_csr_comm(A), wr_vector_read(path, need, v)));
@@ -411,6 +416,7 @@ int main(int argc, char **argv) {
       .row_bytes = wr_pagerank_row_bytes,
       .work = work,
       .use = use_of,
+      .usual = usual,
       .open = open_problem,
       .upload = upload,
       .finish = finish,

@@ -33,6 +33,9 @@ typedef struct wr_program {
   double (*work)(const wr_settings *settings, int64_t nrows, int64_t nnz);
   /* What -k auto chooses a backend for; NULL: one multiply. problem NULL: it is not known yet. */
   wr_plan_use (*use)(const wr_settings *settings, const void *problem);
+  /* How many iterations a solve of the problem usually takes, as far as its size and the settings tell; NULL:
+   * WR_EXPECTED_MULTIPLIES. */
+  double (*usual)(const wr_settings *settings, const void *problem);
   /* Makes the problem on the host from the parsed matrix, which outlives it. Vectors may name their elements by the ids of the
    * matrix's rows. watch: of the time limit. May add to facts->remark. */
   wr_status (*open)(const wr_settings *settings, wr_csr *A, const wr_ids *ids, const wr_watch *watch,

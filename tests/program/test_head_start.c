@@ -329,7 +329,7 @@ static void test_gain(void) {
   CASE("what a device gains");
   wr_csr A = {.nrows = 1000, .ncols = 1000, .nnz = 5000};
   wr_head_start h;
-  wr_head_start_begin(&h, &A, WR_F64, 0.2, 0);
+  wr_head_start_begin(&h, &A, WR_F64, WR_EXPECTED_MULTIPLIES, 0.2, 0);
   CHECK(h.move > 0 && h.iteration > 0 && h.iteration < 1e-3);
   wr_progress_mark now = {0};
   for (int k = 1; k <= 8; k++) {
@@ -345,7 +345,13 @@ static void test_gain(void) {
   CHECK(fabs(wr_head_start_gain(&h, now, 1e-9, 0.05) - ((h.usual - 8) * each - h.move - 0.05)) < 1e-9);
   now.iteration = 1000000; /* so short that a device would take longer */
   CHECK(wr_head_start_gain(&h, now, 1e-300, 0) < 0);
-  wr_head_start_begin(&h, &A, WR_F64, 0.2, 0);
+  wr_head_start_begin(&h, &A, WR_F64, 50, 0.2, 0);
+  for (int k = 1; k <= 8; k++) {
+    now = (wr_progress_mark){.time = 1e-3 * k, .iteration = k, .measure = pow(0.1, k)};
+    wr_head_start_keep(&h, now);
+  }
+  CHECK(fabs(wr_head_start_left(&h, now, 1e-18) - 10) < 1e-9 && wr_head_start_left(&h, now, 1e-108) == 50 - 8);
+  wr_head_start_begin(&h, &A, WR_F64, WR_EXPECTED_MULTIPLIES, 0.2, 0);
   for (int k = 1; k <= 12; k++) { /* ten times as slow beside the opening, which ends with the sixth iteration */
     double time = k <= 6 ? 1e-2 * k : 6e-2 + 1e-3 * (k - 6);
     now = (wr_progress_mark){.time = time, .iteration = k, .measure = pow(0.1, k)};
