@@ -15,7 +15,7 @@ features of a matrix of any line that has them; so lines that were made before s
   spmv @LIST -k cpu_csr -p both --values --pattern --sectors --seconds 0 --verify off --jsonl FEATURES.jsonl
 
 on any machine. Coefficients are fitted on all matrices; none is below 0, and errors count relative to the time. Unseen
-matrices of bench_all.py are judged in five parts, each by coefficients that were fitted without it. Of a backend that was timed
+matrices of bench_all.py, and real ones, are judged in five parts, each by coefficients that were fitted without it. Of a backend that was timed
 with several knobs the default counts. Needs numpy.
 """
 import argparse
@@ -38,6 +38,7 @@ CACHE_BYTES, X_CACHE_BYTES, X_NEAR_BYTES = 30e6, 25e6, 200e3
 MULTIPLIES = (1, 50, 200, 1000)
 # A size has coefficients of its own, to which matrices of the other size count little. Below, lane_csr has one kernel.
 FEW_ENTRIES, OTHER_SIZE = 1_080_000, 0.1
+REAL = 4  # times as much as a generated matrix a real one counts, as there are few of them
 FOLDS = 5
 
 
@@ -50,7 +51,8 @@ class Row:
         self.rows, self.columns, self.entries = matrix["nrows"], matrix["ncols"], matrix["nnz"]
         self.runs = {run["label"]: run for run in matrix["runs"] if run.get("ran") and run.get("hot")}
         self.is_large = self.entries >= FEW_ENTRIES
-        self.is_seen = not bench_all.may_be_drawn(self.name)
+        self.is_real = not self.name.startswith("gen:")
+        self.is_seen = not self.is_real and not bench_all.may_be_drawn(self.name)
 
     def times(self, label):
         """Microseconds of a multiply and of preparing."""
@@ -151,14 +153,14 @@ def fit_all(rows):
                 groups.setdefault(row.key(label)[:-1], []).append(row)
     for key, members in groups.items():
         for is_large in (False, True):
-            counts = [1 if row.is_large == is_large else OTHER_SIZE for row in members]
+            counts = [(1 if row.is_large == is_large else OTHER_SIZE) * (REAL if row.is_real else 1) for row in members]
             table[key + (is_large,)] = tuple(fit([row.terms(key[0])[k] for row in members],
                                               [row.times(key[0])[k] for row in members], counts) for k in (0, 1))
     return table
 
 
 def fold_of(row):
-    """Which part of the unseen matrices it is in; None: it is a seen one."""
+    """Which part of the unseen and real matrices it is in; None: it is a seen one."""
     return None if row.is_seen else zlib.crc32(row.name.encode()) % FOLDS
 
 
@@ -198,7 +200,9 @@ def judge_all(tables, rows, multiplies):
 def page(tables, rows, fixed="merbit"):
     lines = ["| matrices | multiplies | auto within 10% | within 1.5 times | worst | best candidate within 10% | worst "
              f"| always {fixed} within 10% | worst |", "|---|---:|---:|---:|---:|---:|---:|---:|---:|"]
-    for what, group in (("seen", [r for r in rows if r.is_seen]), ("unseen", [r for r in rows if not r.is_seen])):
+    groups = {"seen": [row for row in rows if row.is_seen], "real": [row for row in rows if row.is_real],
+              "unseen": [row for row in rows if not row.is_seen and not row.is_real]}
+    for what, group in groups.items():
         for multiplies in MULTIPLIES:
             found = judge_all(tables, group, multiplies)
             if not found:
