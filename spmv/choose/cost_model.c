@@ -101,10 +101,10 @@ typedef struct once {
 } once;
 
 static once once_of(const wr_backend *backend) {
-  static const once table[] = {{"csr_thread_unrolled", 0.9e-3, 0}, {"merge_csr", 0.35e-3, 0},
-                               {"merbit", 1.9e-3, 0},              {"lane_csr", 1.9e-3, 0},
-                               {"sell", 1.5e-3, 0},                {"sell_coded", 1.5e-3, 0.4e-3},
-                               {"sliced_dia", 0.7e-3, 0.3e-3},     {"bsr_unrolled", 4.7e-3, 1e-3}};
+  static const once table[] = {{"csr_thread_unrolled", 1.0e-3, 0}, {"merge_csr", 0.45e-3, 0},
+                               {"merbit", 2.0e-3, 0},              {"lane_csr", 1.9e-3, 0},
+                               {"sell", 2.0e-3, 0},                {"sell_coded", 2.4e-3, 0.4e-3},
+                               {"sliced_dia", 1.1e-3, 0.3e-3},     {"bsr_unrolled", 4.2e-3, 1e-3}};
   for (size_t k = 0; k < sizeof table / sizeof *table; k++)
     if (strcmp(table[k].backend, backend->name) == 0) return table[k];
   return (once){0};
