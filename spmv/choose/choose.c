@@ -27,9 +27,9 @@ static const double worth_blocks = 5e-3;
 /* Seconds that a solve on an unknown device is to take at least for measuring there: that takes some 14 ms. */
 static const double worth_measuring = 20e-3;
 
-/* Entries up to which a GPU's features are computed on the CPU, where a matrix has arrays there: that takes 0.4 ms for half as
- * many, and a GPU has first to load its kernels for features. */
-enum { FEW_TO_READ = 100000 };
+/* Entries up to which a GPU's features are computed on the CPU, where a matrix has arrays there: that takes 0.4 ms for so many,
+ * and as long on a GPU for any, which has to load its kernels for features first. */
+enum { FEW_TO_READ = 50000 };
 
 /* At env's place, where the solve needs the matrix anyway. On the CPU bytes alone decide, which takes the sizes. */
 static wr_status look_at(wr_csr *A, wr_env *env, wr_matrix_features *features) {

@@ -54,7 +54,6 @@ typedef struct wr_cuda_state {
   const void *allowed[WR_ALLOWED]; /* kernels that wr_allow_shared has let have their memory */
   int nallowed;
   wr_workspace workspace;
-  void *pinned;             /* the memory of all stages                   */
   wr_stage small;           /* for banks of scalars: WR_SMALL_STAGE_BYTES */
   wr_stage ring[WR_STAGES]; /* for the rest: WR_STAGE_BYTES each          */
   int next_stage;
@@ -65,7 +64,8 @@ typedef struct wr_cuda_state {
   cudaEvent_t stamps[WR_STAMPS]; /* NULL until used */
 } wr_cuda_state;
 
-/* All stages, in one block of pinned memory: the driver takes a millisecond to pin anything, however small. */
+/* All stages, in one block of pinned memory, which begins with the small one: the driver takes a millisecond to pin anything,
+ * however small. */
 wr_status wr_stages_open(wr_cuda_state *state);
 void wr_stages_close(wr_cuda_state *state); /* frees also what a failed wr_stages_open has left */
 

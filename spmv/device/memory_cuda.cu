@@ -202,11 +202,10 @@ void wr_pinned_free(void *block) {
 
 wr_status wr_stages_open(wr_cuda_state *state) {
   int64_t bytes = WR_SMALL_STAGE_BYTES + (int64_t)WR_STAGES * WR_STAGE_BYTES;
-  PASS(wr_pinned_alloc(&state->pinned, bytes, "copies to and from the device"));
-  state->small.room = (char *)state->pinned;
+  PASS(wr_pinned_alloc(&state->small.room, bytes, "copies to and from the device"));
   PASS(WR_CUDA(cudaEventCreateWithFlags(&state->small.free, cudaEventDisableTiming)));
   for (int s = 0; s < WR_STAGES; s++) {
-    state->ring[s].room = (char *)state->pinned + WR_SMALL_STAGE_BYTES + (int64_t)s * WR_STAGE_BYTES;
+    state->ring[s].room = state->small.room + WR_SMALL_STAGE_BYTES + (int64_t)s * WR_STAGE_BYTES;
     PASS(WR_CUDA(cudaEventCreateWithFlags(&state->ring[s].free, cudaEventDisableTiming)));
   }
   return WR_OK;
@@ -216,7 +215,7 @@ void wr_stages_close(wr_cuda_state *state) {
   if (state->small.free) (void)cudaEventDestroy(state->small.free);
   for (int s = 0; s < WR_STAGES; s++)
     if (state->ring[s].free) (void)cudaEventDestroy(state->ring[s].free);
-  wr_pinned_free(state->pinned);
+  wr_pinned_free(state->small.room);
 }
 
 /* *stage := a pinned buffer for a copy of `bytes` bytes (on the device), free for use; *room_bytes := its size, which may be

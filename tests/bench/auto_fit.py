@@ -15,8 +15,8 @@ features of a matrix of any line that has them; so lines that were made before s
   spmv @LIST -k cpu_csr -p both --values --pattern --sectors --seconds 0 --verify off --jsonl FEATURES.jsonl
 
 on any machine. Coefficients are fitted on all matrices; none is below 0, and errors count relative to the time. Unseen
-matrices of bench_all.py, and real ones, are judged in five parts, each by coefficients that were fitted without it. Of a backend that was timed
-with several knobs the default counts. Needs numpy.
+matrices of bench_all.py, and real ones, are judged in five parts, each by coefficients that were fitted without it. Of a
+backend that was timed with several knobs the default counts. Needs numpy.
 """
 import argparse
 import json

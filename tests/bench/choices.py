@@ -5,9 +5,9 @@ usage: choices.py [--place cuda|cpu] [--rounds N] [--limit S] [--json FILE] [--w
 A SOLVE is a program and its options, as 'pagerank --damping 0.99 gen:web'; without any, those of SOLVES are taken. `backends`
 compares the time of preparing and solving at one place (cuda), the choice included, or with --whole that of the whole command,
 from start to end, as `places` does. The ways of a solve take turns, and the least time of the rounds (3) counts, since what
-else a machine does only adds to it. A command that takes longer than S seconds (60) is given up. A line of Markdown for each solve is printed:
-the ratio is the time without the option divided by the least time with it. --json keeps the times, a line for each solve.
-Standard library alone. Exit status: 0 if every solve had a time without the option and one with it, 1 if not.
+else a machine does only adds to it. A command that takes longer than S seconds (60) is given up. A line of Markdown for each
+solve is printed: the ratio is the time without the option divided by the least time with it. --json keeps the times, a line
+for each solve. Standard library alone. Exit status: 0 if every solve had a time without the option and one with it, 1 if not.
 """
 import argparse
 import json

@@ -235,17 +235,16 @@ extern "C" wr_status wr_sell_coded_estimate(const wr_csr *A, wr_type type, wr_co
   constexpr int64_t SAMPLED_SLICES = 64, SAMPLED_ENTRIES = 1 << 15;
   const bool is_plain = table == WR_TABLE_OF_NOTHING;
   int64_t slices = (A->nrows + WR_CODED_ROWS - 1) / WR_CODED_ROWS, count = std::min(slices, SAMPLED_SLICES);
-  int64_t lines = 0, words = 0, row = 0;
-  /* Of so many rows the entries of one are read: a grid's rows are alike, and an entry takes 10 ns. */
-  int64_t each =
-      1 + (A->nrows > 0 ? (int64_t)((double)A->nnz / (double)A->nrows * (double)(count * WR_CODED_ROWS)) : 0) /
-              SAMPLED_ENTRIES;
+  int64_t lines = 0, words = 0;
+  /* Of so many slices the entries of one are read, as an entry takes 10 ns. All its rows are, since those of a grid with
+   * several unknowns a point alternate. */
+  int64_t each = 1 + A->nnz / std::max<int64_t>(1, slices) * count / SAMPLED_ENTRIES;
   pair_list pairs = {}, differences = {};
   for (int64_t n = 0; n < count; n++) {
     int64_t first = slices * n / count * WR_CODED_ROWS, longest = 0;
     for (int64_t i = first; i < std::min(first + WR_CODED_ROWS, A->nrows); i++) {
       longest = std::max(longest, A->row_ptr[i + 1] - A->row_ptr[i]);
-      if (is_plain || row++ % each != 0) continue;
+      if (is_plain || n % each != 0) continue;
       for (int64_t k = A->row_ptr[i]; k < A->row_ptr[i + 1] && differences.fits(); k++) {
         int32_t difference = (int32_t)(A->col[k] - i);
         differences.add({0, difference});
