@@ -31,7 +31,7 @@ typedef struct edge {
 /* What the search reads of a column at each of its entries, in half a cache line. */
 typedef struct column {
   int64_t dual;
-  int64_t distance; /* from the root of a search: infinite, or -1 where no path leads on */
+  int64_t distance; /* from the root of a search: infinite; -infinite: left out          */
   int32_t row;      /* matched to it, or -1                                              */
   int32_t from;     /* the row before it on its shortest path                            */
   int32_t place;    /* in the heap; -1: not there                                        */
@@ -238,9 +238,10 @@ static void augment(search *s, int32_t root, int32_t end, int64_t best) {
 }
 
 /* Makes distances infinite again. Without an augmenting path from the root, later paths cannot lead through the columns that it
- * reaches either (they form a Hungarian tree): these are left out from then on. */
+ * reaches either (they form a Hungarian tree): these are left out from then on. Their duals stay while those of rows grow, so
+ * that lengths of paths to them may become negative. */
 static void forget_distances(search *s, int found) {
-  for (int64_t k = 0; k < s->scanned_count; k++) s->column[s->scanned[k]].distance = found ? infinite : -1;
+  for (int64_t k = 0; k < s->scanned_count; k++) s->column[s->scanned[k]].distance = found ? infinite : -infinite;
   for (int64_t k = 0; k < s->ready_count; k++) s->column[s->ready[k]].distance = infinite;
   for (int64_t k = 0; k < s->heap_count; k++) {
     column *c = &s->column[s->heap[k].column];

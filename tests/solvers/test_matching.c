@@ -230,6 +230,42 @@ static int64_t structural_rank(const wr_csr *A) {
   return rank;
 }
 
+/* Each row has entries near the diagonal, of six decades; some have none on it, and some one in the first column. */
+static wr_csr *band_of_decades(int64_t n, uint64_t state) {
+  entry *entries = room_for(6 * n, sizeof *entries);
+  int64_t count = 0;
+  for (int64_t i = 0; i < n; i++) {
+    if (i % 17 != 0) entries[count++] = (entry){i, i, pow(10, random_in(&state) * 6 - 3)};
+    for (int k = 0; k < 3; k++) {
+      int64_t j = i + (int64_t)((random_in(&state) + random_in(&state) + random_in(&state) - 1.5) * 100);
+      entries[count++] = (entry){i, j < 0 ? 0 : j < n ? j : n - 1, pow(10, random_in(&state) * 4 - 3)};
+    }
+    if (i % 50 == 0) entries[count++] = (entry){i, 0, 1}, entries[count++] = (entry){0, i, 0.5};
+  }
+  wr_csr *A = matrix_of(n, entries, count, 1);
+  free(entries);
+  return A;
+}
+
+/* Rows without a column among large ones with very different values: searches end at columns that earlier ones have left out,
+ * whose duals do not fit those of rows any more. */
+static void test_left_out(void) {
+  for (int k = 0; k < 2; k++) {
+    wr_csr *A = band_of_decades(20000, 400 + (uint64_t)k);
+    wr_matching m;
+    int64_t deficiency = A->nrows - structural_rank(A), matched = 0;
+    ground_case(NULL, "columns that were left out, case %d", k);
+    CHECK_OK(wr_matching_find(A, INT64_MAX / 2, NULL, &m));
+    CHECKF(deficiency > 0 && m.deficiency == deficiency, "deficiency %lld, not %lld", (long long)m.deficiency,
+           (long long)deficiency);
+    CHECK(m.end == WR_MATCHING_SINGULAR);
+    for (int64_t j = 0; m.row_of && j < m.n; j++) matched += m.row_of[j] >= 0;
+    CHECKF(matched == A->nrows - deficiency, "%lld matched", (long long)matched);
+    wr_matching_free(&m);
+    wr_csr_free(A);
+  }
+}
+
 static void test_deficiency(void) {
   int singular = 0;
   for (int k = 0; k < 12; k++) {
@@ -313,6 +349,7 @@ int main(void) {
   test_permuted_diagonal();
   test_rows_stay();
   test_deficiency();
+  test_left_out();
   test_empty_row();
   test_limit();
   return wr_test_report("test_matching");
