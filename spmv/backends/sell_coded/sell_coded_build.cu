@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "config/memory.h"
+#include "spmv/backends/pair_table.cuh"
 #include "spmv/device/array_list.h"
 #include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
@@ -17,74 +18,7 @@
 
 constexpr int THREADS = 256, BLOCKS = 8; /* of a multiprocessor */
 constexpr int64_t SAMPLED_ROWS = 32768;
-
-/* ---- Distinct pairs ---- */
-
-/* Slots of the set on the device, with room for pairs that several threads add when it is full; slots of the table with which
- * codes are found. */
-constexpr int SET_SLOTS = 1024, FIND_SLOTS = 512, NO_CODE = -1;
-
-/* A pair; bits: of the value, 0 for a difference alone. */
-struct coded_pair {
-  uint64_t bits;
-  int32_t difference;
-};
-
-struct coded_set {
-  unsigned long long key[SET_SLOTS]; /* hash of the pair in the slot; 0: none */
-  uint64_t bits[SET_SLOTS];
-  int32_t difference[SET_SLOTS];
-  int count;
-  int missed; /* bit n: the n-th pass over all entries has met one without a code */
-};
-
-/* The pairs found, in the order of their codes, and a hash table of the codes. */
-struct coded_find {
-  uint64_t bits[WR_CODED_MOST];
-  int32_t difference[WR_CODED_MOST];
-  int16_t code[FIND_SLOTS];
-};
-
-static __host__ __device__ inline bool operator==(const coded_pair &a, const coded_pair &b) {
-  return a.bits == b.bits && a.difference == b.difference;
-}
-
-/* Not 0. */
-static __host__ __device__ inline uint64_t coded_hash(const coded_pair &p) {
-  uint64_t h = (p.bits ^ (uint64_t)(uint32_t)p.difference * 0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u;
-  h = (h ^ h >> 32) * 0xd6e8feb86659fd93u;
-  h ^= h >> 29;
-  return h ? h : 1;
-}
-
-/* There are more pairs than a table may have. */
-static __device__ inline bool coded_is_full(const coded_set *set) {
-  return *(const volatile int *)&set->count > WR_CODED_MOST;
-}
-
-/* Adds a pair unless it is there. Of more than 255 it adds a few, and sets the count beyond 255. Of two pairs with the same
- * hash it adds one; the other never gets a code. A full set is not counted on: atomic additions of all threads to one count
- * wait for each other (gen:fem:n=24, 3 M different values: 85 ms on an H200). */
-static __device__ inline void coded_insert(coded_set *set, const coded_pair &p) {
-  unsigned long long key = coded_hash(p);
-  for (int n = 0, slot = (int)(key % SET_SLOTS); n < SET_SLOTS; n++, slot = (slot + 1) % SET_SLOTS) {
-    unsigned long long found = *(volatile unsigned long long *)&set->key[slot];
-    if (found == 0 && coded_is_full(set)) return;
-    if (found == 0) found = atomicCAS(&set->key[slot], 0ull, key);
-    if (found == key) return;
-    if (found) continue;
-    if (atomicAdd(&set->count, 1) > WR_CODED_MOST) return;
-    set->bits[slot] = p.bits, set->difference[slot] = p.difference;
-    return;
-  }
-}
-
-static __device__ inline int coded_code(const coded_find *find, const coded_pair &p) {
-  for (int slot = (int)(coded_hash(p) % FIND_SLOTS);; slot = (slot + 1) % FIND_SLOTS) {
-    int code = find->code[slot];
-    if (code == NO_CODE || coded_pair{find->bits[code], find->difference[code]} == p) return code;
-  }
-}
+static_assert((int)WR_CODED_MOST == MOST_PAIRS, "a table has all pairs that can have codes");
 
 /* ---- Kernels ---- */
 
@@ -96,7 +30,7 @@ struct coded_rows {
   const T *val; /* NULL: a pattern */
   int in_pairs;
   __device__ int32_t difference(int64_t i, int64_t k) const { return (int32_t)(col[k] - i); }
-  __device__ coded_pair pair(int64_t i, int64_t k) const {
+  __device__ value_pair pair(int64_t i, int64_t k) const {
     uint64_t bits = 0;
     if (in_pairs) memcpy(&bits, val + k, sizeof(T));
     return {bits, difference(i, k)};
@@ -108,11 +42,11 @@ static __device__ inline int64_t build_threads() { return (int64_t)gridDim.x * T
 
 /* Adds the pairs of every `each`-th row, unless there are too many. */
 template <typename T, typename P>
-__global__ void __launch_bounds__(THREADS) coded_sample(const coded_rows<T, P> a, int64_t each, coded_set *set) {
+__global__ void __launch_bounds__(THREADS) coded_sample(const coded_rows<T, P> a, int64_t each, pair_set *set) {
   for (int64_t i = build_thread() * each; i < a.nrows; i += build_threads() * each)
     for (int64_t k = a.row_ptr[i]; k < a.row_ptr[i + 1]; k++) {
-      if (coded_is_full(set)) return;
-      coded_insert(set, a.pair(i, k));
+      if (pair_set_is_full(set)) return;
+      pair_set_add(set, a.pair(i, k));
     }
 }
 
@@ -130,24 +64,24 @@ __global__ void __launch_bounds__(THREADS)
   }
 }
 
-/* Writes the codes, a thread a row, those past the last row of its slice included. Pairs that are not in `find` go to `set`,
+/* Writes the codes, a thread a row, those past the last row of its slice included. Pairs that are not in `codes` go to `set`,
  * and set bit `pass` of its `missed`. */
 template <typename T, typename P>
 __global__ void __launch_bounds__(THREADS)
-    coded_encode(const coded_rows<T, P> a, const wr_sell_coded c, const coded_find *given, int pass, coded_set *set) {
-  WR_SHARED(coded_find, find, 1);
-  for (int n = (int)threadIdx.x; n < (int)(sizeof(coded_find) / 4); n += THREADS)
-    ((uint32_t *)find)[n] = ((const uint32_t *)given)[n];
+    coded_encode(const coded_rows<T, P> a, const wr_sell_coded c, const pair_codes *given, int pass, pair_set *set) {
+  WR_SHARED(pair_codes, codes, 1);
+  for (int n = (int)threadIdx.x; n < (int)(sizeof(pair_codes) / 4); n += THREADS)
+    ((uint32_t *)codes)[n] = ((const uint32_t *)given)[n];
   __syncthreads();
   for (int64_t i = build_thread(); i < c.slices * WR_CODED_ROWS; i += build_threads()) {
     int64_t s = i / WR_CODED_ROWS, k = i < a.nrows ? a.row_ptr[i] : 0, end = i < a.nrows ? a.row_ptr[i + 1] : 0;
     for (int64_t w = c.word[s]; w < c.word[s + 1]; w++) {
       uint32_t word = ~0u;
       for (int place = 0; place < 4 && k < end; place++, k++) {
-        coded_pair p = a.pair(i, k);
-        int code = coded_code(find, p);
+        value_pair p = a.pair(i, k);
+        int code = pair_code_of(codes, p);
         if (code == NO_CODE) {
-          coded_insert(set, p);
+          pair_set_add(set, p);
           if (!(*(volatile int *)&set->missed >> pass & 1)) atomicOr(&set->missed, 1 << pass);
         } else
           word ^= (uint32_t)(code ^ WR_CODED_NONE) << 8 * place;
@@ -197,27 +131,15 @@ static wr_status check_padding(double lines, double nnz) {
                  stored / nnz);
 }
 
-static bool comes_before(const coded_pair &a, const coded_pair &b) {
-  return a.difference != b.difference ? a.difference < b.difference : a.bits < b.bits;
-}
-
-/* Values of a type as f64. */
-static double value_of(uint64_t bits, wr_type type) {
-  float single;
-  double value;
-  memcpy(&single, &bits, sizeof single), memcpy(&value, &bits, sizeof value);
-  return type == WR_F32 ? (double)single : value;
-}
-
 /* Distinct pairs of a sample, as many as a table may have and one more. */
 struct pair_list {
-  coded_pair at[WR_CODED_MOST + 1];
+  value_pair at[WR_CODED_MOST + 1];
   int count, next; /* next: behind the last one added or found: a row mostly has the pairs of the row before, in order */
   int16_t seen[1024]; /* by hash, where a pair was found last */
   bool fits() const { return count <= WR_CODED_MOST; }
-  void add(const coded_pair &p) {
+  void add(const value_pair &p) {
     if (!fits() || (next < count && at[next] == p && ++next)) return;
-    int16_t &place = seen[coded_hash(p) % 1024];
+    int16_t &place = seen[pair_hash(p) % 1024];
     if (!(place < count && at[place] == p)) place = (int16_t)(std::find(at, at + count, p) - at);
     if (place == count) at[count++] = p;
     next = place + 1;
@@ -273,40 +195,29 @@ static unsigned grid_for(const wr_env *env, int64_t threads) {
 /* What a build needs besides the format. */
 struct scratch {
   int32_t *lines, *words; /* [slices] */
-  coded_set *set;
-  coded_find *find;
+  pair_set *set;
+  pair_codes *codes;
 };
 
 static wr_status open_scratch(wr_env *env, scratch *s) {
   PASS(wr_device_alloc(env, &s->set, 1, sizeof *s->set, "pairs"));
-  return wr_device_alloc(env, &s->find, 1, sizeof *s->find, "pairs");
+  return wr_device_alloc(env, &s->codes, 1, sizeof *s->codes, "pairs");
 }
 
 static void free_scratch(wr_env *env, scratch *s) {
-  void *const arrays[] = {s->lines, s->words, s->set, s->find};
+  void *const arrays[] = {s->lines, s->words, s->set, s->codes};
   for (void *array : arrays) wr_device_free(env, array);
 }
 
 /* The table from the set, and its arrays on the device. */
-static wr_status make_table(wr_env *env, const coded_set &set, scratch *s, wr_sell_coded *c) {
-  coded_pair pairs[SET_SLOTS];
-  coded_find find;
+static wr_status make_table(wr_env *env, const pair_set &set, scratch *s, wr_sell_coded *c) {
+  pair_codes codes;
   int32_t differences[256] = {};
   double values[256] = {};
-  c->count = 0;
-  for (int slot = 0; slot < SET_SLOTS; slot++)
-    if (set.key[slot]) pairs[c->count++] = {set.bits[slot], set.difference[slot]};
-  std::sort(pairs, pairs + c->count, comes_before);
-  memset(&find, 0, sizeof find);
-  std::fill(find.code, find.code + FIND_SLOTS, (int16_t)NO_CODE);
-  for (int n = 0; n < c->count; n++) {
-    const coded_pair &p = pairs[n];
-    int slot = (int)(coded_hash(p) % FIND_SLOTS);
-    while (find.code[slot] != NO_CODE) slot = (slot + 1) % FIND_SLOTS;
-    find.code[slot] = (int16_t)n, find.bits[n] = p.bits, find.difference[n] = p.difference;
-    differences[n] = p.difference, values[n] = value_of(p.bits, c->type);
-  }
-  PASS(wr_device_upload(env, s->find, &find, sizeof find / 4, WR_AS_4_BYTES));
+  c->count = pair_set_codes(set, &codes);
+  for (int n = 0; n < c->count; n++)
+    differences[n] = codes.difference[n], values[n] = value_of_bits(codes.bits[n], c->type);
+  PASS(wr_device_upload(env, s->codes, &codes, sizeof codes / 4, WR_AS_4_BYTES));
   if (c->kind == WR_CODED_PAIRS) PASS(wr_device_upload(env, c->value, values, 256, WR_AS_8_BYTES));
   return wr_device_upload(env, c->difference, differences, 256, WR_AS_4_BYTES);
 }
@@ -331,7 +242,7 @@ static wr_status make_slices(wr_env *env, const P *row_ptr, int64_t nnz, scratch
 
 /* *set, on the host and on the device, := the pairs of every `each`-th row. */
 template <typename T, typename P>
-static wr_status collect(wr_env *env, const coded_rows<T, P> &a, int64_t each, scratch *s, coded_set *set) {
+static wr_status collect(wr_env *env, const coded_rows<T, P> &a, int64_t each, scratch *s, pair_set *set) {
   memset(set, 0, sizeof *set);
   PASS(wr_device_upload(env, s->set, set, sizeof *set / 4, WR_AS_4_BYTES));
   if (a.nrows == 0) return WR_OK;
@@ -346,7 +257,7 @@ template <typename T, typename P>
 static wr_status make_codes(wr_env *env, const coded_rows<T, P> &a, scratch *s, wr_sell_coded *c, int *fits) {
   constexpr int PASSES = 2;
   wr_status status;
-  coded_set *set = NULL;
+  pair_set *set = NULL;
   unsigned grid = grid_for(env, c->slices * WR_CODED_ROWS);
   *fits = c->slices == 0;
   TRY(wr_alloc(&set, 1, sizeof *set, "pairs"));
@@ -354,7 +265,7 @@ static wr_status make_codes(wr_env *env, const coded_rows<T, P> &a, scratch *s, 
   for (int pass = 0; pass < PASSES && set->count <= WR_CODED_MOST; pass++) {
     TRY(make_table(env, *set, s, c));
     if (c->slices == 0) break;
-    TRY(WR_LAUNCH((coded_encode<T, P>), grid, THREADS, 0, env->stream, a, *c, (const coded_find *)s->find, pass,
+    TRY(WR_LAUNCH((coded_encode<T, P>), grid, THREADS, 0, env->stream, a, *c, (const pair_codes *)s->codes, pass,
                   s->set));
     TRY(wr_device_download(env, set, s->set, sizeof *set / 4, WR_AS_4_BYTES));
     *fits = !(set->missed >> pass & 1);
@@ -444,7 +355,7 @@ static wr_status update(wr_env *env, const wr_csr_view *view, wr_coded_table tab
   wr_status status;
   int fits = 0;
   wr_sell_coded in_pairs = *c;
-  coded_set *set = NULL;
+  pair_set *set = NULL;
   in_pairs.kind = WR_CODED_PAIRS;
   coded_rows<T, P> a = rows_of<T, P>(view, &in_pairs);
   if (table != WR_TABLE_OF_PAIRS) return fill_values<T, P>(env, view, c);
