@@ -81,8 +81,8 @@ static __device__ inline int pair_code_of(const pair_codes *codes, const value_p
   }
 }
 
-/* *codes := those of a set of at most 255 pairs, on the host; returns their number. The codes are in the order of the differences,
- * then of the bits, so they do not depend on the order in which threads found the pairs. */
+/* *codes := those of a set of at most 255 pairs, on the host; returns their number. The codes are in the order of the
+ * differences, then of the bits, so they do not depend on the order in which threads found the pairs. */
 static inline int pair_set_codes(const pair_set &set, pair_codes *codes) {
   value_pair pairs[SET_SLOTS];
   int count = 0;

@@ -44,8 +44,9 @@ static int64_t in_order(int64_t n) { return n; }
 /* A third of the entries in 5 columns, the others anywhere. */
 static int64_t with_hubs(int64_t n) { return n % 3 == 0 ? 100 * (n / 3 % 5) : (n * 2654435761u) % 4294967291u; }
 
-/* Builds, reads back and compares. hubs, wide: how many there must be; -1: any number. Returns the far entries. */
-static int64_t check_build(wr_env *env, wr_csr *A, wr_lane_choice choice, int64_t hubs, int64_t wide) {
+/* Builds, reads back and compares. hubs, wide, value_bytes: how many there must be; -1: any number. Returns the far entries. */
+static int64_t check_build(wr_env *env, wr_csr *A, wr_lane_choice choice, int64_t hubs, int64_t wide,
+                           int value_bytes = -1) {
   wr_csr_view view;
   wr_lane_csr there, here;
   wr_csr *back = nullptr;
@@ -54,6 +55,8 @@ static int64_t check_build(wr_env *env, wr_csr *A, wr_lane_choice choice, int64_
   CHECKF(hubs < 0 || there.hubs == hubs, "%lld hubs, not %lld", (long long)there.hubs, (long long)hubs);
   CHECKF(wide < 0 || (there.low && there.wide == wide), "%lld wide chunks, not %lld", (long long)there.wide,
          (long long)wide);
+  CHECKF(value_bytes < 0 || there.value_bytes == value_bytes, "%d bytes a value, not %d", there.value_bytes,
+         value_bytes);
   CHECK((there.code == nullptr) == (there.low != nullptr) || there.chunks == 0);
   CHECK_OK(wr_lane_csr_download(env, &there, &here));
   CHECK_OK(wr_lane_csr_decode(&here, &back));
@@ -73,10 +76,12 @@ static int64_t check_build(wr_env *env, wr_csr *A, wr_lane_choice choice, int64_
 }
 
 static void check_hubs(wr_env *env, wr_csr *A, int64_t most_hubs, int64_t hubs) {
-  check_build(env, A, {most_hubs, 0, 0, 0, 0, 0, 0}, hubs, -1);
+  check_build(env, A, {most_hubs, 0, 0, 0, 0, 0, 0, WR_LANE_FULL, 0}, hubs, -1);
 }
 
-static void check_windows(wr_env *env, wr_csr *A, int64_t wide) { check_build(env, A, {0, 0, 0, 1, 0, 0, 0}, 0, wide); }
+static void check_windows(wr_env *env, wr_csr *A, int64_t wide) {
+  check_build(env, A, {0, 0, 0, 1, 0, 0, 0, WR_LANE_FULL, 0}, 0, wide);
+}
 
 /* Y = 2 A X + beta Y for k columns in rows of ld elements, against sums on the host. X has an infinity and a NaN. */
 static void check_columns(wr_plan *plan, wr_env *env, const wr_csr *A, int k, int64_t ld, double beta) {
@@ -123,16 +128,25 @@ static void check_many(wr_env *env, const char *knobs, wr_csr *A, int most) {
   env->need_columns = 0;
 }
 
+/* Values in fewer bytes, with each way of storing columns. A has at most 13 different values, which f32 has. */
+static void check_compact(wr_env *env, wr_csr *A) {
+  for (const char *values : {"values=narrow", "values=coded"}) {
+    for (const char *columns : {"hubs=0", "hubs=1", "columns=windows", "far=staged", "order=columns"})
+      check_choice(env, "lane_csr", (std::string(values) + ":" + columns).c_str(), A, true);
+    check_many(env, values, A, WR_MAX_COLUMNS);
+  }
+}
+
 static void check_all(wr_env *env, const std::vector<int64_t> &lengths, int64_t ncols) {
   for (bool pattern : {false, true})
     for (bool hubs : {false, true}) {
       wr_csr *A = matrix_of(lengths, ncols, pattern, hubs ? with_hubs : in_order);
       check_hubs(env, A, 0, 0);
       check_hubs(env, A, 16, -1);
-      check_build(env, A, {0, 0, 0, 1, 0, 0, 0}, 0, -1);
-      check_build(env, A, {0, 0, 0, 0, 1, 0, 0}, 0, -1);
-      check_build(env, A, {0, 0, 0, 0, 0, 1, 1}, 0, -1);
-      check_build(env, A, {0, 0, 0, 0, 1, 1, 1}, 0, -1);
+      check_build(env, A, {0, 0, 0, 1, 0, 0, 0, WR_LANE_FULL, 0}, 0, -1);
+      check_build(env, A, {0, 0, 0, 0, 1, 0, 0, WR_LANE_FULL, 0}, 0, -1);
+      check_build(env, A, {0, 0, 0, 0, 0, 1, 1, WR_LANE_FULL, 0}, 0, -1);
+      check_build(env, A, {0, 0, 0, 0, 1, 1, 1, WR_LANE_FULL, 0}, 0, -1);
       check_choice(env, "lane_csr", "hubs=0", A, true);
       check_choice(env, "lane_csr", "hubs=1", A, true);
       check_choice(env, "lane_csr", "hubs=-1", A, true);
@@ -143,6 +157,7 @@ static void check_all(wr_env *env, const std::vector<int64_t> &lengths, int64_t 
       check_choice(env, "lane_csr", "columns=windows:order=columns", A, true);
       check_choice(env, "lane_csr", "far=staged", A, true);
       check_choice(env, "lane_csr", "far=staged:order=columns", A, true);
+      if (!pattern && env->type == WR_F64) check_compact(env, A);
       check_many(env, "columns=full", A, WR_MAX_COLUMNS);
       check_many(env, hubs ? "hubs=1" : "columns=windows", A, WR_MAX_COLUMNS);
       check_many(env, "far=staged", A, 1);
@@ -201,7 +216,7 @@ static void test_choice_of_hubs(wr_env *env) {
   for (const auto &of : cases) { /* a half or an eighth of the entries in so many columns, the others in one column each */
     A = matrix_of(std::vector<int64_t>(12000, 4), 60000, true,
                   [&](int64_t n) { return n % of.share == 0 ? n / of.share % of.columns * 2 : 10001 + n; });
-    check_build(env, A, {22000, 2000, 0.15, 0, 0, 0, 0}, of.hubs ? of.columns : 0, -1);
+    check_build(env, A, {22000, 2000, 0.15, 0, 0, 0, 0, WR_LANE_FULL, 0}, of.hubs ? of.columns : 0, -1);
     CHECKF(strstr(default_line(env, A).c_str(), "hub columns") == nullptr, "%s", default_line(env, A).c_str());
     wr_csr_free(A);
   }
@@ -231,6 +246,16 @@ static wr_csr *row_of_columns(const std::vector<int32_t> &columns) {
   CHECK_OK(wr_csr_create(1, INT32_MAX, (int64_t)columns.size(), 0, &A));
   if (A) std::copy(columns.begin(), columns.end(), A->col), A->row_ptr[1] = (int64_t)columns.size();
   return A;
+}
+
+static bool has_windows(wr_env *env, wr_csr *A, const wr_lane_choice &choice) {
+  wr_csr_view view;
+  wr_lane_csr there;
+  CHECK_OK(wr_csr_device_view(A, env, &view));
+  CHECK_OK(wr_lane_csr_device_build(env, A->nrows, A->ncols, A->nnz, &view, &choice, &there));
+  const bool has = there.low != nullptr;
+  wr_lane_csr_device_free(env, &there);
+  return has;
 }
 
 static void test_windows(wr_env *env) {
@@ -267,8 +292,54 @@ static void test_windows(wr_env *env) {
     check_windows(env, A, far ? (20 + far - 1) / far : 0);
     check_choice(env, "lane_csr", "columns=windows", A, true);
     check_choice(env, "lane_csr", "columns=full", A, true);
-    CHECKF((strstr(default_line(env, A).c_str(), "16-bit columns") != nullptr) == (far != 2), "%s",
-           default_line(env, A).c_str());
+    for (int any_size : {0, 1})
+      CHECK(has_windows(env, A, {0, 0, 0, -1, 0, 0, 0, WR_LANE_FULL, any_size}) == (any_size && far != 2));
+    wr_csr_free(A);
+  }
+}
+
+/* Five entries a row; the k-th has the value of(k). */
+static wr_csr *with_values(int64_t nrows, double (*of)(int64_t k)) {
+  wr_csr *A = matrix_of(std::vector<int64_t>((size_t)nrows, 5), 30000, false, [](int64_t n) { return n * 7919; });
+  for (int64_t k = 0; A && k < A->nnz; k++) A->val[k] = of(k);
+  return A;
+}
+
+/* In how many bytes values are stored, and that they come back bit for bit. */
+static void test_values(wr_env *env) {
+  const int64_t FEW = 8000, MANY = 80000; /* rows: of MANY every second entry is in the sample, those with even k */
+  const struct {
+    const char *what;
+    int64_t nrows;
+    double (*of)(int64_t k);
+    int narrow, coded, compact; /* bytes */
+  } cases[] = {
+      {"a value that f32 does not have", FEW, [](int64_t) { return 0.1; }, 8, 1, 1},
+      {"16 values", FEW, [](int64_t k) { return (double)(k % 16); }, 4, 1, 1},
+      {"17 values", FEW, [](int64_t k) { return (double)(k % 17); }, 4, 1, 4},
+      {"255 values that f32 does not have", FEW, [](int64_t k) { return (double)(k % 255) / 3 + 1e-3; }, 8, 1, 1},
+      {"256 values that f32 does not have", FEW, [](int64_t k) { return (double)(k % 256) / 3 + 1e-3; }, 8, 8, 8},
+      {"many values that f32 has", FEW, [](int64_t k) { return (double)k; }, 4, 8, 4},
+      {"zeros of both signs, an infinity and a NaN", FEW,
+       [](int64_t k) { return k % 4 == 0 ? -0.0 : k % 4 == 1 ? 0.0 : k % 4 == 2 ? INFINITY : (double)NAN; }, 4, 1, 1},
+      {"beyond the range of f32", FEW, [](int64_t k) { return k % 2 ? 1e300 : 1e-300; }, 8, 1, 1},
+      {"a third value that the sample has missed", MANY,
+       [](int64_t k) { return k == 99999 ? 3.0 : (double)(k % 4 / 2); }, 4, 1, 1},
+      {"many values, and one that f32 does not have, missed", MANY,
+       [](int64_t k) { return k == 99999 ? 0.1 : (double)k; }, 8, 8, 8},
+      {"250 values, and 250 others that the sample has missed", MANY,
+       [](int64_t k) { return (double)(k % 500) / 3 + 1e-3; }, 8, 8, 8},
+  };
+  if (env->type != WR_F64) return; /* values of f32 are stored as they are */
+  for (const auto &of : cases) {
+    CASE(of.what);
+    wr_csr *A = with_values(of.nrows, of.of);
+    auto check = [&](wr_lane_values values, int any_size, int bytes) {
+      check_build(env, A, {0, 0, 0, 0, 0, 0, 0, values, any_size}, 0, -1, bytes);
+    };
+    check(WR_LANE_FULL, 1, 8);
+    check(WR_LANE_NARROW, 0, of.narrow), check(WR_LANE_CODED, 0, of.coded), check(WR_LANE_COMPACT, 1, of.compact);
+    check(WR_LANE_COMPACT, 0, 8); /* the second-level cache holds the entries */
     wr_csr_free(A);
   }
 }
@@ -281,16 +352,16 @@ static void test_staged(wr_env *env) {
     /* Of every four entries one is in any of five slabs, the others are near each other. */
     wr_csr *A = matrix_of(std::vector<int64_t>(20000, 4), 5 * slab + 7, pattern,
                           [=](int64_t n) { return n % 4 == 0 ? n * 2654435761u : n / 1000 * 700 + n % 701; });
-    const int64_t far = check_build(env, A, {0, 0, 0, 0, 0, 1, 8}, 0, -1);
+    const int64_t far = check_build(env, A, {0, 0, 0, 0, 0, 1, 8, WR_LANE_FULL, 0}, 0, -1);
     CHECKF(far > A->nnz / 5 && far < A->nnz / 3, "%lld of %lld entries are far", (long long)far, (long long)A->nnz);
     check_choice(env, "lane_csr", "far=staged", A, true);
     check_choice(env, "lane_csr", "far=direct", A, true);
-    CHECK(check_build(env, A, {0, 0, 0, 0, 0, -1, 8}, 0, -1) == 0); /* the second-level cache holds x */
+    CHECK(check_build(env, A, {0, 0, 0, 0, 0, -1, 8, WR_LANE_FULL, 0}, 0, -1) == 0); /* the second-level cache holds x */
     wr_csr_free(A);
   }
   CASE("a slab with more far entries than a piece has");
   wr_csr *A = matrix_of(std::vector<int64_t>(45000, 2), slab, true, [](int64_t n) { return n * 2654435761u; });
-  CHECK(check_build(env, A, {0, 0, 0, 0, 0, 1, 1}, 0, -1) > WR_LANE_PIECE);
+  CHECK(check_build(env, A, {0, 0, 0, 0, 0, 1, 1, WR_LANE_FULL, 0}, 0, -1) > WR_LANE_PIECE);
   wr_csr_free(A);
 }
 
@@ -337,8 +408,11 @@ static void test_turns(wr_env *env) {
     for (int few : {1, 2}) {
       state->processors = few;
       for (const char *knobs : {"far=direct", "far=staged", "hubs=1", "columns=windows", "order=columns"}) {
-        check_choice(env, "lane_csr", knobs, A, true);
-        check_sums(env, knobs, A);
+        for (const char *values : {"", ":values=narrow", ":values=coded"}) {
+          const std::string both = std::string(knobs) + values;
+          check_choice(env, "lane_csr", both.c_str(), A, true);
+          check_sums(env, both.c_str(), A);
+        }
       }
     }
     state->processors = processors;
@@ -350,6 +424,7 @@ static void test_turns(wr_env *env) {
 static void test_device(wr_env *env) {
   test_turns(env);
   test_staged(env);
+  test_values(env);
   test_rows(env);
   test_windows(env);
   test_choice_of_hubs(env);

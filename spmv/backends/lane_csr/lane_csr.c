@@ -8,10 +8,11 @@
 
 typedef struct lane_knobs {
   int64_t hubs;
-  int columns, shared_rows, order, far;
+  int columns, values, shared_rows, order, far;
 } lane_knobs;
 
 enum { COLUMNS_AUTO, COLUMNS_FULL, COLUMNS_WINDOWS };
+enum { VALUES_AUTO, VALUES_FULL, VALUES_NARROW, VALUES_CODED };
 enum { SHARED_AUTO, SHARED_AFTER };
 enum { ORDER_AUTO, ORDER_ROWS, ORDER_COLUMNS };
 enum { FAR_STAGED, FAR_DIRECT, FAR_AUTO }; /* conformance takes the first and the last */
@@ -24,6 +25,8 @@ enum { DEFAULT_HUBS = 178, CACHED = 16 }; /* KB */
 /* The least entries for hubs by default: to gather and copy them takes some 8 us of each multiply (docs/lane_csr.md). */
 enum { LEAST_ENTRIES = 8000000 };
 
+static const wr_lane_values as_values[] = {WR_LANE_COMPACT, WR_LANE_FULL, WR_LANE_NARROW, WR_LANE_CODED};
+
 static const wr_knob knobs[] = {
     {.name = "hubs", .type = WR_OPTION_INT, .offset = offsetof(lane_knobs, hubs), .value = "-1",
      .min = -1, .max = WR_LANE_HUB_BYTES >> 10,
@@ -31,7 +34,13 @@ static const wr_knob knobs[] = {
              "there are 8 million entries and the plan is for one vector, else 0"},
     {.name = "columns", .type = WR_OPTION_CHOICE, .choices = "auto|full|windows", .value = "auto",
      .offset = offsetof(lane_knobs, columns),
-     .help = "32 bits a column, or 16 and two windows a chunk, without hubs; auto: windows where 3 of 4 chunks fit"},
+     .help = "32 bits a column, or 16 and two windows a chunk, without hubs; auto: windows where the second-level "
+             "cache does not hold the entries, in f32 half of them, and 3 of 4 chunks fit"},
+    {.name = "values", .type = WR_OPTION_CHOICE, .choices = "auto|full|narrow|coded", .value = "auto",
+     .offset = offsetof(lane_knobs, values),
+     .help = "f64 values as they are, as f32 if that is exact, or as a byte each if at most 255 are different; auto: "
+             "where the second-level cache does not hold the entries, coded up to 16 different ones, else narrow, "
+             "else coded"},
     {.name = "shared_rows", .type = WR_OPTION_CHOICE, .choices = "auto|after", .value = "auto",
      .offset = offsetof(lane_knobs, shared_rows),
      .help = "rows of several chunks are completed by a second kernel; auto: by the first where there is no epilogue, "
@@ -50,11 +59,12 @@ static const wr_knob knobs[] = {
 /* Sets what a user sees, from a format's shape. */
 static void report(const wr_env *env, const wr_lane_csr *c, wr_plan_info *info) {
   char hubs[96] = "";
+  const char *values = !wr_lane_is_compact(c) ? "" : c->table ? "; a byte a value" : "; values as f32, exactly";
   info->format_bytes = wr_lane_csr_bytes(c);
   info->apply_bytes = (double)(info->format_bytes + c->chunks * 16 + (c->nrows + c->ncols) * wr_type_bytes(env->type));
   if (c->far) info->apply_bytes += (double)((c->ncols + 2 * c->far) * wr_type_bytes(env->type));
   info->deterministic = 1;
-  if (env->type == WR_F32 && c->valued) info->term_unit = wr_type_unit(WR_F32);
+  if (env->type == WR_F32 && c->value_bytes) info->term_unit = wr_type_unit(WR_F32);
   if (c->hubs)
     snprintf(hubs, sizeof hubs, "; %lld hub columns have %.0f%% of the entries", (long long)c->hubs,
              c->nnz ? 100.0 * (double)c->covered / (double)c->nnz : 0.0);
@@ -63,13 +73,14 @@ static void report(const wr_env *env, const wr_lane_csr *c, wr_plan_info *info) 
              c->chunks ? 100.0 * (double)c->wide / (double)c->chunks : 0.0);
   if (c->far)
     snprintf(hubs, sizeof hubs, "; x of %.0f%% of the entries is staged", 100.0 * (double)c->far / (double)c->nnz);
-  snprintf(info->line, sizeof info->line, "rows over 32 lanes, %d entries each%s%s", (int)WR_LANE_EACH, hubs,
+  snprintf(info->line, sizeof info->line, "rows over 32 lanes, %d entries each%s%s%s", (int)WR_LANE_EACH, values, hubs,
            c->order ? "; long rows in the order of columns" : "");
 }
 
 static wr_status plan(const wr_env *env, const wr_csr *A, const void *knob, wr_plan_info *info) {
-  wr_lane_csr c = {.nrows = A->nrows, .ncols = A->ncols, .nnz = A->nnz, .type = env->type, .valued = A->val != NULL};
+  wr_lane_csr c = {.nrows = A->nrows, .ncols = A->ncols, .nnz = A->nnz, .type = env->type};
   (void)knob;
+  c.value_bytes = A->val ? (int)wr_type_bytes(env->type) : 0;
   c.places = A->nnz, c.chunks = (c.places + WR_LANE_CHUNK - 1) / WR_LANE_CHUNK;
   report(env, &c, info);
   info->extra_bytes = info->format_bytes + c.chunks * 28; /* parts of rows, and an order */
@@ -101,6 +112,7 @@ static wr_status prepare(void *state, wr_env *env, wr_csr *A, const void *knob, 
       .by_columns = chosen->order == ORDER_AUTO ? -1 : chosen->order == ORDER_COLUMNS,
       .staged = staged,
       .tile = staged > 0 ? tile_of(A->nnz) : 0,
+      .values = env->type == WR_F64 ? as_values[chosen->values] : WR_LANE_FULL,
   };
   PASS(wr_csr_device_view(A, env, &view));
   PASS(wr_lane_csr_device_build(env, A->nrows, A->ncols, A->nnz, &view, &choice, &p->format));

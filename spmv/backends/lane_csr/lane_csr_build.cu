@@ -6,6 +6,7 @@
 #include "config/memory.h"
 #include "spmv/backends/lane_csr/lane_csr_build.cuh"
 #include "spmv/backends/lane_csr/lane_csr_kernel.h"
+#include "spmv/backends/pair_table.cuh"
 #include "spmv/device/array_list.h"
 #include "spmv/device/check.cuh"
 #include "spmv/device/device_memory.h"
@@ -85,9 +86,10 @@ __global__ void __launch_bounds__(THREADS) lane_name_hubs(const int32_t *hub, in
 
 /* What is counted of the chunks. */
 struct lane_counts {
-  unsigned long long covered; /* entries in hubs          */
-  unsigned long long within;  /* chunks that lie in a row */
-  unsigned long long longest; /* the most chunks of a row */
+  unsigned long long covered; /* entries in hubs                                               */
+  unsigned long long within;  /* chunks that lie in a row                                      */
+  unsigned long long missed;  /* not 0: a value that f32 does not have, or one without a code   */
+  unsigned long long longest; /* the most chunks of a row                                      */
 };
 
 template <typename T, typename P>
@@ -210,7 +212,13 @@ static __device__ inline void lane_read(const E *from, const lane_places &at, E 
   }
 }
 
-/* Writes a lane's elements of chunk w, 16 bytes at a time. */
+/* Writes a lane's elements of chunk w, 16 bytes at a time, or 8 elements of a byte. */
+static __device__ inline void lane_store(uint8_t *to, int64_t w, const uint8_t (&from)[EACH]) {
+  uint2 bundle;
+  memcpy(&bundle, from, sizeof bundle);
+  ((uint2 *)(to + w * CHUNK))[threadIdx.x % WR_WARP] = bundle;
+}
+
 template <typename E>
 static __device__ inline void lane_store(E *to, int64_t w, const E (&from)[EACH]) {
   constexpr int COUNT = 16 / (int)sizeof(E);
@@ -291,23 +299,77 @@ static __device__ inline uint32_t lane_key(int64_t at, int64_t of) {
   return (uint32_t)(((uint64_t)at << 31) / (uint64_t)of);
 }
 
-/* Writes the chunks, a warp each, and counts. key: [chunks] places in the order of columns; NULL: not wanted. */
-template <typename T, typename P>
+/* Whether f32 has a value of f64, bit for bit. */
+static __device__ inline bool lane_is_narrow(double value) {
+  const double back = (double)(float)value;
+  uint64_t bits, of_back;
+  memcpy(&bits, &value, sizeof bits), memcpy(&of_back, &back, sizeof of_back);
+  return bits == of_back;
+}
+
+/* Adds every step-th value to `set`; counts->missed := 1 if f32 does not have one of them. */
 __global__ void __launch_bounds__(THREADS)
-    lane_write(const lane_rows<T, P> a, const wr_lane_csr c, uint32_t *key, lane_counts *counts) {
+    lane_sample_values(const double *val, int64_t nnz, int64_t step, pair_set *set, lane_counts *counts) {
+  bool narrow = true;
+  for (int64_t k = build_thread() * step; k < nnz; k += build_threads() * step) {
+    value_pair pair = {0, 0};
+    memcpy(&pair.bits, val + k, sizeof pair.bits);
+    if (!pair_set_is_full(set)) pair_set_add(set, pair);
+    narrow = narrow && lane_is_narrow(val[k]);
+  }
+  if (!narrow) atomicMax(&counts->missed, 1ull);
+}
+
+/* Writes a lane's values of chunk w, whose entries are at `at`. *missed := true if there is one that cannot be written. Values
+ * without a code are added to `set`. */
+template <typename T>
+static __device__ inline void lane_put_values(const wr_lane_csr &c, int64_t w, const T *val, const lane_places &at,
+                                              const pair_codes *codes, pair_set *set, bool *missed) {
+  T value[EACH];
+  lane_read(val, at, (T)0, value);
+  if (sizeof(T) == 4 || c.value_bytes == 8) {
+    lane_store((T *)c.val, w, value);
+  } else if (c.value_bytes == 4) {
+    float narrow[EACH];
+#pragma unroll
+    for (int j = 0; j < EACH; j++) narrow[j] = (float)value[j], *missed = *missed || !lane_is_narrow((double)value[j]);
+    lane_store((float *)c.val, w, narrow);
+  } else {
+    uint8_t code[EACH];
+    for (int j = 0; j < EACH; j++) {
+      code[j] = WR_LANE_NO_VALUE;
+      if (at.empty >> j & 1) continue;
+      value_pair pair = {0, 0};
+      memcpy(&pair.bits, &value[j], sizeof(T));
+      const int found = pair_code_of(codes, pair);
+      if (found == NO_CODE) pair_set_add(set, pair), *missed = true;
+      code[j] = (uint8_t)found;
+    }
+    lane_store((uint8_t *)c.val, w, code);
+  }
+}
+
+/* Writes the chunks, a warp each, and counts. key: [chunks] places in the order of columns; NULL: not wanted. given and set:
+ * for coded values. */
+template <typename T, typename P>
+__global__ void __launch_bounds__(THREADS) lane_write(const lane_rows<T, P> a, const wr_lane_csr c, uint32_t *key,
+                                                      const pair_codes *given, pair_set *set, lane_counts *counts) {
   WR_SHARED(lane_flags, flags, THREADS / WR_WARP);
+  WR_SHARED(pair_codes, codes, 1);
   int lane = threadIdx.x % WR_WARP;
   unsigned long long in_hubs = 0, within = 0;
+  bool missed = false;
+  if (c.value_bytes == 1) {
+    for (int n = (int)threadIdx.x; n < (int)(sizeof(pair_codes) / 4); n += THREADS)
+      ((uint32_t *)codes)[n] = ((const uint32_t *)given)[n];
+    __syncthreads();
+  }
   for (int64_t w = build_thread() / WR_WARP; w < c.chunks; w += build_threads() / WR_WARP) {
     const lane_places at = lane_find(a, c, w, true, flags[threadIdx.x / WR_WARP]);
     int32_t code[EACH];
     lane_read(a.col, at, (int32_t)WR_LANE_PADDING, code);
     const int32_t first = code[0];
-    if (c.valued) {
-      T value[EACH];
-      lane_read((const T *)a.val, at, (T)0, value);
-      lane_store((T *)c.val, w, value);
-    }
+    if (c.value_bytes) lane_put_values(c, w, a.val, at, codes, set, &missed);
     if (a.code) {
 #pragma unroll
       for (int j = 0; j < EACH; j++)
@@ -325,6 +387,7 @@ __global__ void __launch_bounds__(THREADS)
   }
   for (int distance = WR_WARP / 2; distance > 0; distance /= 2)
     in_hubs += __shfl_xor_sync((unsigned)WR_FULL_MASK, in_hubs, distance);
+  if (missed) atomicMax(&counts->missed, 1ull);
   if (lane == 0 && in_hubs) atomicAdd(&counts->covered, in_hubs);
   if (lane == 0 && within) atomicAdd(&counts->within, within);
 }
@@ -343,11 +406,13 @@ struct scratch {
   unsigned *narrow;
   int64_t *wide;     /* [chunks] */
   int64_t *wide_at;  /* [chunks + 1] */
+  pair_set *set;     /* distinct values */
+  pair_codes *codes;
 };
 
 static void free_scratch(wr_env *env, scratch *s) {
-  void *const arrays[] = {s->count,   s->is_hub, s->bins, s->lengths, s->start,
-                          s->counts, s->key, s->narrow, s->wide, s->wide_at};
+  void *const arrays[] = {s->count, s->is_hub, s->bins, s->lengths, s->start, s->counts,
+                          s->key, s->narrow, s->wide, s->wide_at, s->set, s->codes};
   for (void *array : arrays) wr_device_free(env, array);
 }
 
@@ -399,6 +464,17 @@ static wr_status name_hubs(wr_env *env, const lane_bins &bins, const wr_lane_cho
                    (int32_t *)s->count);
 }
 
+/* Whether the entries are so many that fewer bytes pay: those of full columns and values fill the second-level cache, in f32
+ * twice. In f64 16-bit columns save 6% of a multiply with 61 MB of entries and lose 8% with 20, in f32 they save 11% with
+ * 305 MB and lose 1% with 96 and 9% with 50 (gen:road, gen:density, gen:stencil and gen:fem, H200, 2026-11-28). */
+static wr_status is_large(wr_env *env, const wr_lane_choice *choice, const wr_lane_csr *c, bool *large) {
+  const int64_t size = wr_type_bytes(c->type), bytes = c->places * (4 + (c->value_bytes ? size : 0));
+  int cache = 0;
+  PASS(WR_CUDA(cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, env->device)));
+  *large = choice->any_size || bytes > cache * (8 / size);
+  return WR_OK;
+}
+
 constexpr int64_t WINDOWS_SAMPLED = 4096; /* chunks */
 constexpr double LEAST_NARROW = 0.75;     /* of their chunks: with fewer, 16 bits and the halves would save too little */
 
@@ -432,6 +508,73 @@ static wr_status make_windows(wr_env *env, const lane_rows<T, P> &a, scratch *s,
   return wr_device_alloc(env, &c->high, c->wide * CHUNK, 2, "columns");
 }
 
+constexpr int64_t VALUES_SAMPLED = 1 << 18;
+
+/* Up to 16 values lie in different banks of shared memory, so look-ups of a warp do not wait for each other. With 200 values
+ * the multiply of gen:web takes 156 us coded and 137 narrow, with 3 values 136 (H200, 2026-11-28). */
+constexpr int WITHOUT_CONFLICTS = 16;
+
+static wr_status download_set(wr_env *env, scratch *s, pair_set *set) {
+  return wr_device_download(env, set, s->set, sizeof *set / 4, WR_AS_4_BYTES);
+}
+
+/* c->value_bytes, and if they are coded *set := the distinct values of a sample. */
+static wr_status sample_values(wr_env *env, const wr_csr_view *view, const wr_lane_choice *choice, scratch *s,
+                               wr_lane_csr *c, pair_set *set) {
+  const int64_t step = std::max((int64_t)1, c->nnz / VALUES_SAMPLED), sampled = (c->nnz + step - 1) / step;
+  lane_counts counts;
+  bool large = true;
+  if (c->value_bytes != 8 || choice->values == WR_LANE_FULL || c->chunks == 0) return WR_OK;
+  if (choice->values == WR_LANE_COMPACT) PASS(is_large(env, choice, c, &large));
+  if (!large) return WR_OK;
+  PASS(wr_device_alloc_zeroed(env, &s->set, 1, sizeof *s->set, "distinct values"));
+  PASS(WR_LAUNCH((lane_sample_values), grid_for(env, sampled), THREADS, 0, env->stream, (const double *)view->val,
+                 c->nnz, step, s->set, s->counts));
+  PASS(download_set(env, s, set));
+  PASS(wr_device_download(env, &counts, s->counts, sizeof counts / 8, WR_AS_8_BYTES));
+  const bool is_narrow = counts.missed == 0 && choice->values != WR_LANE_CODED;
+  const bool is_coded =
+      set->count <= MOST_PAIRS && choice->values != WR_LANE_NARROW && (choice->values == WR_LANE_CODED || c->hubs == 0);
+  if (is_coded && (set->count <= WITHOUT_CONFLICTS || !is_narrow))
+    c->value_bytes = 1;
+  else if (is_narrow)
+    c->value_bytes = 4;
+  return WR_OK;
+}
+
+/* c->val, not yet filled, and, if it has codes, those of the values in a set. */
+static wr_status make_values(wr_env *env, const pair_set &set, scratch *s, wr_lane_csr *c) {
+  pair_codes codes;
+  double table[256] = {};
+  wr_device_free(env, c->val), wr_device_free(env, c->table);
+  c->val = NULL, c->table = NULL;
+  PASS(wr_device_alloc(env, &c->val, c->chunks * CHUNK, (size_t)c->value_bytes, "values"));
+  if (c->value_bytes != 1) return WR_OK;
+  const int count = pair_set_codes(set, &codes);
+  for (int n = 0; n < count; n++) table[n] = value_of_bits(codes.bits[n], c->type);
+  if (s->codes == NULL) PASS(wr_device_alloc(env, &s->codes, 1, sizeof *s->codes, "codes of values"));
+  PASS(wr_device_alloc(env, &c->table, 256, 8, "a table of values"));
+  PASS(wr_device_upload(env, s->codes, &codes, sizeof codes / 4, WR_AS_4_BYTES));
+  return wr_device_upload(env, c->table, table, 256, WR_AS_8_BYTES);
+}
+
+/* Writes all chunks. If the sample has missed values that need more bytes, they are written once more: coded ones with all that
+ * were found, or, if these are too many, in full. */
+template <typename T, typename P>
+static wr_status write_chunks(wr_env *env, const lane_rows<T, P> &a, pair_set *set, scratch *s, wr_lane_csr *c,
+                              lane_counts *counts) {
+  for (int pass = 0;; pass++) {
+    if (c->value_bytes) PASS(make_values(env, *set, s, c));
+    PASS(clear(env, s->counts, offsetof(lane_counts, longest)));
+    PASS(WR_LAUNCH((lane_write<T, P>), grid_for(env, c->chunks * WR_WARP), THREADS, 0, env->stream, a, *c, s->key,
+                   (const pair_codes *)s->codes, s->set, s->counts));
+    PASS(wr_device_download(env, counts, s->counts, sizeof *counts / 8, WR_AS_8_BYTES));
+    if (counts->missed == 0) return WR_OK;
+    if (c->value_bytes == 1) PASS(download_set(env, s, set));
+    if (c->value_bytes != 1 || set->count > MOST_PAIRS || pass > 0) c->value_bytes = sizeof(T);
+  }
+}
+
 constexpr int64_t LARGE_X = 1 << 20; /* bytes of x; less is in all first-level caches                           */
 constexpr double LEAST_WITHIN = 0.3; /* of the chunks: with fewer that lie within a row, the order gains little */
 
@@ -460,8 +603,9 @@ static wr_status place_rows(wr_env *env, const P *row_ptr, bool has_empty, scrat
 template <typename T, typename P>
 static wr_status build(wr_env *env, const wr_csr_view *view, const wr_lane_choice *choice, scratch *s, wr_lane_csr *c) {
   const P *row_ptr = (const P *)view->row_ptr;
-  bool windows = choice->windows > 0;
+  bool windows = choice->windows > 0, large = false;
   lane_bins bins;
+  pair_set set;
   PASS(wr_device_alloc(env, &s->bins, 1, sizeof *s->bins, "counts of columns"));
   PASS(wr_device_alloc(env, &s->counts, 1, sizeof *s->counts, "counts"));
   PASS(clear(env, s->bins, sizeof *s->bins));
@@ -477,21 +621,20 @@ static wr_status build(wr_env *env, const wr_csr_view *view, const wr_lane_choic
   PASS(wr_device_alloc(env, &c->origin, c->chunks, 8, "rows of chunks"));
   lane_rows<T, P> a = {c->nrows, row_ptr, view->col, (const T *)view->val, s->start, (const int32_t *)s->count};
   PASS(WR_LAUNCH((lane_find_rows<T, P>), grid_for(env, c->nrows), THREADS, 0, env->stream, a, *c, s->counts));
-  if (choice->windows < 0 && c->hubs == 0 && c->chunks) PASS(sample_windows(env, a, c, s, &windows));
+  if (choice->windows < 0 && c->hubs == 0) PASS(is_large(env, choice, c, &large));
+  if (large && c->chunks) PASS(sample_windows(env, a, c, s, &windows));
   if (windows && c->chunks)
     PASS(make_windows(env, a, s, c));
   else
     PASS(wr_device_alloc(env, &c->code, c->chunks * CHUNK, 4, "columns"));
-  if (c->valued) PASS(wr_device_alloc(env, &c->val, c->chunks * CHUNK, sizeof(T), "values"));
   PASS(wr_device_alloc(env, &c->end, c->chunks * WR_WARP, 4, "ends of rows"));
   if (c->chunks == 0) return WR_OK;
   const bool may_gain = c->hubs == 0 && c->ncols * wr_type_bytes(env->type) >= LARGE_X;
   if (choice->by_columns > 0 || (choice->by_columns < 0 && may_gain))
     PASS(wr_device_alloc(env, &s->key, c->chunks, 4, "places of chunks"));
   lane_counts counts;
-  PASS(WR_LAUNCH((lane_write<T, P>), grid_for(env, c->chunks * WR_WARP), THREADS, 0, env->stream, a, *c, s->key,
-                 s->counts));
-  PASS(wr_device_download(env, &counts, s->counts, 3, WR_AS_8_BYTES));
+  PASS(sample_values(env, view, choice, s, c, &set));
+  PASS(write_chunks(env, a, &set, s, c, &counts));
   c->covered = (int64_t)counts.covered, c->longest = (int64_t)counts.longest;
   const bool gains = (double)counts.within >= LEAST_WITHIN * (double)c->chunks && !wr_lane_is_alone(env, c);
   if (s->key && (choice->by_columns > 0 || gains)) PASS(sort_chunks(env, s, c));
@@ -503,7 +646,8 @@ extern "C" wr_status wr_lane_csr_device_build(wr_env *env, int64_t nrows, int64_
   wr_status status;
   scratch s = {};
   *c = {};
-  c->nrows = nrows, c->ncols = ncols, c->nnz = nnz, c->type = env->type, c->valued = view->val != NULL;
+  c->nrows = nrows, c->ncols = ncols, c->nnz = nnz, c->type = env->type,
+  c->value_bytes = view->val ? (int)wr_type_bytes(env->type) : 0;
   TRY(wr_cuda_enter(env));
   if (env->type == WR_F32)
     TRY((view->wide ? build<float, int64_t> : build<float, int32_t>)(env, view, choice, &s, c));
@@ -517,13 +661,14 @@ done:
 
 /* ---- Arrays ---- */
 
-static std::array<wr_listed_array, 12> list_arrays(wr_lane_csr *c) {
+static std::array<wr_listed_array, 13> list_arrays(wr_lane_csr *c) {
   return {{
       {(void **)&c->code, c->chunks * CHUNK, 4},
       {(void **)&c->low, c->chunks * CHUNK, 2},
       {(void **)&c->high, c->wide * CHUNK, 2},
       {(void **)&c->window, 2 * c->chunks, 4},
-      {&c->val, c->chunks * CHUNK, (size_t)wr_type_bytes(c->type)},
+      {&c->val, c->chunks * CHUNK, (size_t)c->value_bytes},
+      {(void **)&c->table, 256, 8},
       {(void **)&c->end, c->chunks * WR_WARP, 4},
       {(void **)&c->row, c->chunks + 1, 4},
       {(void **)&c->origin, c->chunks, 8},

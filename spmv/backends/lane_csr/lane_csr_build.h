@@ -10,18 +10,29 @@ WR_C_BEGIN
 
 enum { WR_LANE_TILE = 16384 }; /* chunks that are near each other by default (lane_csr_stage.cu) */
 
-/* How columns are to be stored. */
+/* How values of f64 are to be stored. */
+typedef enum wr_lane_values {
+  WR_LANE_FULL,
+  WR_LANE_NARROW, /* as f32 if that is exact              */
+  WR_LANE_CODED,  /* as a byte if at most 255 are different */
+  WR_LANE_COMPACT /* where the entries are so many that it pays: coded if up to 16 are different, else narrow, else   */
+                  /* coded; not coded with hubs, as the look-ups of values would add to those of elements of x        */
+} wr_lane_values;
+
+/* How columns and values are to be stored. */
 typedef struct wr_lane_choice {
   int64_t most_hubs;  /* the most columns that may be hubs                                                           */
   int64_t cached;     /* so many of them a first-level cache keeps by itself                                         */
   double least_share; /* of all entries that the other hubs must have at least, else there are none; by a sample     */
-  int windows;        /* 1: windows, and no hubs; 0: none; -1: where there are no hubs and most chunks have all their  */
-                      /* columns in two windows, by a sample                                                         */
+  int windows;        /* 1: windows, and no hubs; 0: none; -1: where there are no hubs, the entries are so many that it  */
+                      /* pays, and most chunks have all their columns in two windows, by a sample                    */
   int by_columns;     /* 1: chunks have an order (wr_lane_csr.order); 0: none; -1: where 3 of 10 or more lie within a row, x  */
                       /* is large, there are no hubs and the multiply is not alone (wr_lane_is_alone)                  */
   int staged;         /* 1: far entries are staged, if any; 0: none; -1: where that pays (lane_csr_stage.cu). There are no  */
                       /* hubs and windows besides: with 1 both must be 0                                               */
   int64_t tile;       /* chunks that are near each other; 0: WR_LANE_TILE                                              */
+  wr_lane_values values; /* with another type than f64: WR_LANE_FULL                                                  */
+  int any_size;       /* 1: windows and compact values are taken as if the entries were many                          */
 } wr_lane_choice;
 
 /* *c := the view's matrix on env's device, in env's type, on env's stream; waits. Of columns with equally many entries all are

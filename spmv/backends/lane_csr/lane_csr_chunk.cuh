@@ -13,6 +13,9 @@ constexpr int EACH = WR_LANE_EACH, CHUNK = WR_LANE_CHUNK;
 /* How columns are stored. */
 enum lane_columns { FULL, HUBS, WINDOWS, STAGED };
 
+/* How values are stored. */
+enum lane_values { NO_VALUES, FULL_VALUES, NARROW_VALUES, CODED_VALUES };
+
 /* 16 bytes as they are loaded: the lane's next elements. */
 template <typename E>
 struct lane_bundle {
@@ -32,6 +35,30 @@ static __device__ inline void lane_load(const E *from, int w, E (&to)[EACH]) {
     memcpy(&bundle, &loaded, sizeof bundle);
 #pragma unroll
     for (int j = 0; j < COUNT; j++) to[b * COUNT + j] = bundle.element[j];
+  }
+}
+
+/* to[EACH] := the codes of the lane's values in chunk w. */
+static __device__ inline void lane_load(const uint8_t *from, int w, uint8_t (&to)[EACH]) {
+  const uint2 loaded = __ldcs((const uint2 *)(from + (int64_t)w * CHUNK) + threadIdx.x % WR_WARP);
+  memcpy(to, &loaded, sizeof loaded);
+}
+
+/* value[EACH] := the lane's values of chunk w. The loads are waited for if the format has them in fewer bytes than T. */
+template <typename T>
+static __device__ inline void lane_load_values(const wr_lane_csr &c, int w, T (&value)[EACH]) {
+  if (c.value_bytes == (int)sizeof(T)) {
+    lane_load((const T *)c.val, w, value);
+  } else if (c.value_bytes == 4) {
+    float narrow[EACH];
+    lane_load((const float *)c.val, w, narrow);
+#pragma unroll
+    for (int j = 0; j < EACH; j++) value[j] = (T)narrow[j];
+  } else {
+    uint8_t code[EACH];
+    lane_load((const uint8_t *)c.val, w, code);
+#pragma unroll
+    for (int j = 0; j < EACH; j++) value[j] = (T)__ldg(c.table + code[j]);
   }
 }
 

@@ -20,8 +20,13 @@ static int32_t code_at(const wr_lane_csr *c, int64_t w, int lane, int j, int *ri
   return column == UINT32_MAX ? WR_LANE_PADDING : (int32_t)column;
 }
 
-static double value_at(const wr_lane_csr *c, int64_t place) {
-  return c->type == WR_F32 ? (double)((const float *)c->val)[place] : ((const double *)c->val)[place];
+static double value_at(const wr_lane_csr *c, int64_t w, int lane, int j) {
+  const int64_t place = wr_lane_place(w, lane, j, c->value_bytes);
+  switch (c->value_bytes) {
+    case 1: return c->table[((const uint8_t *)c->val)[place]];
+    case 4: return (double)((const float *)c->val)[place];
+    default: return ((const double *)c->val)[place];
+  }
 }
 
 /* The column of far entries whose codes begin at ncols; -1: there is no such staged element. */
@@ -64,6 +69,9 @@ static wr_status walk(const wr_lane_csr *c, int64_t *nnz, wr_csr *A) {
       if (c->origin[w] != (open ? origin : w)) return broken(w, "another origin than counted");
     }
     if (j == 0 && (end >> 16) != (uint32_t)i - (c->row[w] & ~WR_LANE_OPEN)) return broken(w, "rows before a lane");
+    if (code == WR_LANE_PADDING && c->value_bytes == 1 &&
+        ((const uint8_t *)c->val)[wr_lane_place(w, lane, j, 1)] != WR_LANE_NO_VALUE)
+      return broken(w, "a value without an entry");
     if (p >= c->places) {
       if (code != WR_LANE_PADDING || (end >> j & 1)) return broken(w, "an entry behind the last row");
       continue;
@@ -76,7 +84,7 @@ static wr_status walk(const wr_lane_csr *c, int64_t *nnz, wr_csr *A) {
                                          : -1;
       if (column < 0 || column >= c->ncols) return broken(w, "a column beyond the matrix");
       if (A) A->col[at] = (int32_t)column;
-      if (A && A->val) A->val[at] = value_at(c, wr_lane_place(w, lane, j, (int)wr_type_bytes(c->type)));
+      if (A && A->val) A->val[at] = value_at(c, w, lane, j);
       at++;
     }
     open = !(end >> j & 1);
@@ -111,8 +119,9 @@ wr_status wr_lane_csr_decode(const wr_lane_csr *c, wr_csr **A) {
   *A = NULL;
   TRY(check_order(c));
   TRY(check_pieces(c));
+  if (c->table && c->table[WR_LANE_NO_VALUE] != 0) TRY(broken(0, "padding with a value"));
   TRY(walk(c, &nnz, NULL));
-  TRY(wr_csr_create(c->nrows, c->ncols, nnz, c->valued, A));
+  TRY(wr_csr_create(c->nrows, c->ncols, nnz, c->value_bytes != 0, A));
   TRY(walk(c, &nnz, *A));
 done:
   if (status != WR_OK) wr_csr_free(*A), *A = NULL;

@@ -17,6 +17,11 @@
  * for the p-th staged element. (Propagation blocking, Beamer, Asanovic and Patterson, IPDPS 2017, for elements of x in place of
  * products, so that sums stay in the order of the entries.)
  *
+ * Values of f64 are stored in one of three ways, the same for the whole matrix; those of f32 as they are:
+ *   full      in 8 bytes
+ *   narrow    as f32, if f32 has all of them exactly
+ *   coded     as a byte each, their place in a table, if at most 255 are different; the last place, of 0, is that of padding
+ *
  * Chunks are multiplied in any order, since each leaves its parts of rows in places of its own.
  *
  *   The 6x6 example of csr.h with each = 3, 2 lanes for 32, and column 0 as the only hub (~0 is -1)
@@ -35,7 +40,8 @@ enum {
   WR_LANE_NONE = 0xffff,       /* padding in 16 bits                                                   */
   WR_LANE_WIDE = INT32_MIN,    /* in place of the second window: the chunk has halves of columns       */
   WR_LANE_SLAB_BYTES = 96 << 10, /* of x; two thread blocks on a multiprocessor have one each          */
-  WR_LANE_PIECE = 1 << 16      /* the most staged elements of a piece                                  */
+  WR_LANE_PIECE = 1 << 16,     /* the most staged elements of a piece                                  */
+  WR_LANE_NO_VALUE = 255       /* the code of a value in padding                                       */
 };
 #define WR_LANE_OPEN 0x80000000u
 
@@ -51,7 +57,7 @@ typedef struct wr_lane_piece {
 typedef struct wr_lane_csr {
   int64_t nrows, ncols, nnz;
   wr_type type;      /* of val and of the vectors                                                                  */
-  int valued;        /* 0: a pattern                                                                               */
+  int value_bytes;   /* of an element of val: those of type, or, of f64, 4 if narrow and 1 if coded; 0: a pattern  */
   int64_t places;    /* nnz and one for each row without entries                                                   */
   int64_t chunks;    /* places / (32 * each), rounded up                                                           */
   int64_t hubs;      /* columns in shared memory                                                                   */
@@ -65,7 +71,8 @@ typedef struct wr_lane_csr {
   uint16_t *high;    /* [places of `wide` chunks] the high halves; WR_LANE_NONE in both: padding                   */
   int32_t *window;   /* [chunks][2] first column of the first window, and of the second minus WR_LANE_WINDOW; or:  */
                      /* the number of the chunk among the wide ones, and WR_LANE_WIDE                              */
-  void *val;         /* [places of chunks] of type if valued; 0 in padding                                         */
+  void *val;         /* [places of chunks] values or codes; 0 or WR_LANE_NO_VALUE in padding                       */
+  double *table;     /* [256] values by code, 0 behind the last one; NULL: not coded                               */
   uint32_t *end;     /* [chunks][32] bits 0..15: bit j: the j-th entry is the last of its row; bits 16..31: rows   */
                      /* that end in the chunk before the lane                                                      */
   uint32_t *row;     /* [chunks + 1] rows that end before the chunk; WR_LANE_OPEN: the next one began before it    */
@@ -82,18 +89,24 @@ typedef struct wr_lane_csr {
 #define WR_LANE_INLINE static inline
 #endif
 
-/* Where the j-th element of a lane of chunk w lies, for elements of so many bytes. */
+/* Where the j-th element of a lane of chunk w lies, for elements of so many bytes: the lanes take turns after 16 bytes, or
+ * after all their elements. */
 WR_LANE_INLINE int64_t wr_lane_place(int64_t w, int lane, int j, int bytes) {
-  int together = 16 / bytes;
+  int together = bytes == 1 ? WR_LANE_EACH : 16 / bytes;
   return w * WR_LANE_CHUNK + (j / together * 32 + lane) * together + j % together;
+}
+
+/* Whether values have fewer bytes than the type. */
+static inline int wr_lane_is_compact(const wr_lane_csr *c) {
+  return c->value_bytes != 0 && c->value_bytes != wr_type_bytes(c->type);
 }
 
 /* Bytes that a multiply reads of the format. */
 static inline int64_t wr_lane_csr_bytes(const wr_lane_csr *c) {
-  int64_t column = c->low ? 2 : 4, value = c->valued ? wr_type_bytes(c->type) : 0;
-  return c->chunks * (WR_LANE_CHUNK * (column + value) + 32 * 4 + 4 + 8 + (c->low ? 8 : 0)) + 4 +
+  int64_t column = c->low ? 2 : 4;
+  return c->chunks * (WR_LANE_CHUNK * (column + c->value_bytes) + 32 * 4 + 4 + 8 + (c->low ? 8 : 0)) + 4 +
          c->wide * WR_LANE_CHUNK * 2 + c->hubs * 4 + (c->order ? c->chunks * 4 : 0) + c->far * 2 +
-         c->pieces * (int64_t)sizeof *c->piece;
+         c->pieces * (int64_t)sizeof *c->piece + (c->table ? 256 * 8 : 0);
 }
 
 #endif

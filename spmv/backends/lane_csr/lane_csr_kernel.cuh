@@ -1,5 +1,5 @@
-/* The multiply with interleaved rows (lane_csr_format.h). A source for each type includes it, so that a solve loads the kernels
- * of its type alone. */
+/* The multiply with interleaved rows (lane_csr_format.h). A source for each type includes it, and one for compact
+ * values, so that a solve loads the kernels of its kind alone. */
 #ifndef WR_LANE_CSR_KERNEL_CUH
 #define WR_LANE_CSR_KERNEL_CUH
 
@@ -42,11 +42,27 @@ struct lane_args {
   lane_shares shares;
 };
 
-/* product[EACH] := the lane's values times elements of x. Hubs come first, so that no load waits for one from memory. */
-template <typename T, bool VALUED, lane_columns COLUMNS>
-static __device__ inline void lane_multiply(const lane_args<T> &a, const T *hubs, int w, const int32_t (&code)[EACH],
-                                            T (&v)[EACH], T (&x)[EACH]) {
-  if constexpr (VALUED) lane_load((const T *)a.p.format.val, w, v);
+/* An element of the format's val. */
+template <typename T, lane_values VALUES>
+struct lane_stored {
+  typedef T type;
+};
+template <typename T>
+struct lane_stored<T, NARROW_VALUES> {
+  typedef float type;
+};
+template <typename T>
+struct lane_stored<T, CODED_VALUES> {
+  typedef uint8_t type;
+};
+
+/* v[EACH], x[EACH] := the lane's values and elements of x. Hubs come first, so that no load waits for one from memory. */
+template <typename T, lane_values VALUES, lane_columns COLUMNS>
+static __device__ inline void lane_gather(const lane_args<T> &a, const T *hubs, const double *table, int w,
+                                          const int32_t (&code)[EACH], T (&v)[EACH], T (&x)[EACH]) {
+  typename lane_stored<T, VALUES>::type stored[EACH];
+  if constexpr (VALUES != NO_VALUES)
+    lane_load((const typename lane_stored<T, VALUES>::type *)a.p.format.val, w, stored);
 #pragma unroll
   for (int j = 0; j < EACH; j++)
     x[j] = COLUMNS == HUBS && code[j] < 0 && code[j] != WR_LANE_PADDING ? hubs[~code[j]] : (T)0;
@@ -56,6 +72,10 @@ static __device__ inline void lane_multiply(const lane_args<T> &a, const T *hubs
       const T *from = COLUMNS == STAGED && code[j] >= (int32_t)a.p.format.ncols ? a.far_x : a.x;
       x[j] = __ldg(from + code[j]);
     }
+  if constexpr (VALUES != NO_VALUES) {
+#pragma unroll
+    for (int j = 0; j < EACH; j++) v[j] = VALUES == CODED_VALUES ? (T)table[(int)stored[j]] : (T)stored[j];
+  }
 }
 
 /* Walks over the lane's products. sums[n] := the sum of the n-th row that ends in the chunk. Returns the sum behind the last
@@ -166,7 +186,7 @@ static __device__ inline double lane_receive(const wr_lane_plan &p, int w) {
 /* y = alpha*A*x + beta*y and the epilogue, for the rows that lie in one share (lane_csr_turns.cuh); parts of others go to head
  * and tail, or, ALONE, where each share is one chunk, to the warp of the chunk in which the row ends. The columns of a warp's
  * next chunk are in flight while it waits for x. */
-template <typename T, bool VALUED, lane_columns COLUMNS, wr_finish_mask MASK, bool ALONE>
+template <typename T, lane_values VALUES, lane_columns COLUMNS, wr_finish_mask MASK, bool ALONE>
 __global__ void __launch_bounds__(LANE_THREADS, 1)
     lane_csr(WR_KERNEL_PARAMETER lane_args<T> a, WR_KERNEL_PARAMETER wr_finish<T> given) {
   constexpr int WINDOW = lane_window<COLUMNS>;
@@ -177,6 +197,7 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
   WR_SHARED(int, following, LANE_WARPS); /* the number of the share in which the warp's next chunk is                */
   WR_SHARED(double, carried, LANE_WARPS); /* the sum of the row that goes on in the next chunk of the share; else 0  */
   WR_SHARED(double, all_sums, LANE_WARPS * WINDOW);
+  WR_SHARED(double, table, VALUES == CODED_VALUES ? 256 : 1);
   const wr_lane_csr &c = a.p.format;
   int lane = threadIdx.x % WR_WARP, warp = threadIdx.x / WR_WARP, warps = (int)blockDim.x / WR_WARP;
   double *sums = all_sums + warp * WINDOW;
@@ -185,6 +206,10 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
   wr_let_next_begin();
   if (takes && threadIdx.x == 0) lane_begin_taking(taking, block, warps);
   if (takes) __syncthreads();
+  if (VALUES == CODED_VALUES) {
+    for (int k = (int)threadIdx.x; k < 256; k += (int)blockDim.x) table[k] = c.table[k];
+    __syncthreads();
+  }
   if (lane == 0) following[warp] = block * warps + warp, carried[warp] = 0;
   lane_share at = lane_share_of(a.shares, block * warps + warp);
   bool is_foreign = true; /* the open row, if there is one, began before the share */
@@ -208,7 +233,7 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
     int32_t code[EACH];
     const uint32_t begin = __ldg(c.row + w), after = __ldg(c.row + w + 1), end = codes.end;
     lane_columns_of(c, codes, code);
-    lane_multiply<T, VALUED, COLUMNS>(a, hubs, w, code, v, product);
+    lane_gather<T, VALUES, COLUMNS>(a, hubs, table, w, code, v, product);
     at.p++;
     if (--at.left == 0) { /* while elements of x are being loaded */
       const int number = takes ? lane_take_share(taking, a.p.turns, warps) : a.shares.all;
@@ -223,7 +248,7 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
     const int now = min(rows, WINDOW);
     if (MASK != WR_HOLDS_NOTHING && MASK != WR_HOLDS_ANY) lane_prefetch<T>(finish, first, now);
 #pragma unroll
-    for (int j = 0; j < EACH; j++) product[j] = VALUED ? v[j] * product[j] : product[j];
+    for (int j = 0; j < EACH; j++) product[j] = VALUES != NO_VALUES ? v[j] * product[j] : product[j];
     is_foreign = is_foreign && (begin & WR_LANE_OPEN);
     const bool ends = end & 0xffff, has_head = is_foreign && rows > 0;
     const double from_before = lane == 0 ? carried[warp] : 0;
@@ -375,37 +400,42 @@ constexpr wr_finish_mask SENT_STEP = (wr_finish_mask)(WR_HOLDS_SCALED_STEP | WR_
                          SENT_RELAXED_STEP = (wr_finish_mask)(WR_HOLDS_RELAXED_STEP | WR_HOLDS_OUTBOX);
 
 /* Calls use(kernel) with the instance for a plan and an epilogue. */
-template <typename T, bool VALUED, lane_columns COLUMNS, class Use>
+template <typename T, lane_values VALUES, lane_columns COLUMNS, class Use>
 static wr_status lane_with_mask(wr_finish_mask mask, bool alone, Use use) {
-  if constexpr (COLUMNS == FULL || COLUMNS == WINDOWS)
-    if (alone) return use(lane_csr<T, VALUED, COLUMNS, WR_HOLDS_NOTHING, true>);
-  if (mask == WR_HOLDS_NOTHING) return use(lane_csr<T, VALUED, COLUMNS, WR_HOLDS_NOTHING, false>);
-  if constexpr (VALUED) {
-    if (mask == WR_HOLDS_DOT_AND_NORM) return use(lane_csr<T, VALUED, COLUMNS, WR_HOLDS_DOT_AND_NORM, false>);
+  if constexpr ((COLUMNS == FULL || COLUMNS == WINDOWS) && VALUES <= FULL_VALUES)
+    if (alone) return use(lane_csr<T, VALUES, COLUMNS, WR_HOLDS_NOTHING, true>);
+  if (mask == WR_HOLDS_NOTHING) return use(lane_csr<T, VALUES, COLUMNS, WR_HOLDS_NOTHING, false>);
+  if constexpr (VALUES != NO_VALUES) {
+    if (mask == WR_HOLDS_DOT_AND_NORM) return use(lane_csr<T, VALUES, COLUMNS, WR_HOLDS_DOT_AND_NORM, false>);
   } else {
-    if (mask == WR_HOLDS_SCALED_STEP) return use(lane_csr<T, VALUED, COLUMNS, WR_HOLDS_SCALED_STEP, false>);
-    if (mask == WR_HOLDS_RELAXED_STEP) return use(lane_csr<T, VALUED, COLUMNS, WR_HOLDS_RELAXED_STEP, false>);
-    if (mask == SENT_STEP) return use(lane_csr<T, VALUED, COLUMNS, SENT_STEP, false>);
-    if (mask == SENT_RELAXED_STEP) return use(lane_csr<T, VALUED, COLUMNS, SENT_RELAXED_STEP, false>);
+    if (mask == WR_HOLDS_SCALED_STEP) return use(lane_csr<T, VALUES, COLUMNS, WR_HOLDS_SCALED_STEP, false>);
+    if (mask == WR_HOLDS_RELAXED_STEP) return use(lane_csr<T, VALUES, COLUMNS, WR_HOLDS_RELAXED_STEP, false>);
+    if (mask == SENT_STEP) return use(lane_csr<T, VALUES, COLUMNS, SENT_STEP, false>);
+    if (mask == SENT_RELAXED_STEP) return use(lane_csr<T, VALUES, COLUMNS, SENT_RELAXED_STEP, false>);
     if constexpr (sizeof(T) == 4) {
-      if (mask == WR_HOLDS_DIRECTED_STEP) return use(lane_csr<T, VALUED, COLUMNS, WR_HOLDS_DIRECTED_STEP, false>);
+      if (mask == WR_HOLDS_DIRECTED_STEP) return use(lane_csr<T, VALUES, COLUMNS, WR_HOLDS_DIRECTED_STEP, false>);
       if (mask == WR_HOLDS_DIRECTED_RELAXED_STEP)
-        return use(lane_csr<T, VALUED, COLUMNS, WR_HOLDS_DIRECTED_RELAXED_STEP, false>);
+        return use(lane_csr<T, VALUES, COLUMNS, WR_HOLDS_DIRECTED_RELAXED_STEP, false>);
     }
   }
-  return use(lane_csr<T, VALUED, COLUMNS, WR_HOLDS_ANY, false>);
+  return use(lane_csr<T, VALUES, COLUMNS, WR_HOLDS_ANY, false>);
 }
 
-template <typename T, bool VALUED, class Use>
+template <typename T, lane_values VALUES, class Use>
 static wr_status lane_with_columns(const wr_lane_csr &c, wr_finish_mask mask, bool alone, Use use) {
-  if (c.low) return lane_with_mask<T, VALUED, WINDOWS>(mask, alone, use);
-  if (c.far) return lane_with_mask<T, VALUED, STAGED>(mask, alone, use);
-  return c.hubs ? lane_with_mask<T, VALUED, HUBS>(mask, alone, use) : lane_with_mask<T, VALUED, FULL>(mask, alone, use);
+  if (c.low) return lane_with_mask<T, VALUES, WINDOWS>(mask, alone, use);
+  if (c.far) return lane_with_mask<T, VALUES, STAGED>(mask, alone, use);
+  return c.hubs ? lane_with_mask<T, VALUES, HUBS>(mask, alone, use) : lane_with_mask<T, VALUES, FULL>(mask, alone, use);
 }
 
-template <typename T, class Use>
+template <typename T, bool COMPACT, class Use>
 static wr_status lane_with(const wr_lane_csr &c, wr_finish_mask mask, bool alone, Use use) {
-  return c.valued ? lane_with_columns<T, true>(c, mask, alone, use) : lane_with_columns<T, false>(c, mask, alone, use);
+  if constexpr (COMPACT)
+    return c.value_bytes == 1 ? lane_with_columns<T, CODED_VALUES>(c, mask, alone, use)
+                              : lane_with_columns<T, NARROW_VALUES>(c, mask, alone, use);
+  else
+    return c.value_bytes ? lane_with_columns<T, FULL_VALUES>(c, mask, alone, use)
+                         : lane_with_columns<T, NO_VALUES>(c, mask, alone, use);
 }
 
 static inline unsigned lane_last_grid(const wr_env *env, int64_t chunks) {
@@ -418,7 +448,7 @@ static inline int lane_warps_of(const wr_env *env, const wr_lane_csr &c) {
   return (int)(c.hubs ? LANE_WARPS : std::max((int64_t)1, std::min(each, (int64_t)LANE_WARPS)));
 }
 
-template <typename T>
+template <typename T, bool COMPACT>
 static wr_status lane_launch(wr_env *env, const wr_lane_plan *p, const wr_apply *request) {
   const wr_lane_csr &c = p->format;
   const T *far_x = (const T *)((uintptr_t)p->far_x - (uintptr_t)c.ncols * sizeof(T));
@@ -434,14 +464,14 @@ static wr_status lane_launch(wr_env *env, const wr_lane_plan *p, const wr_apply 
   wr_finish_mask mask = wr_finish_mask_of(finish);
   if (request->beta != 0 && mask != WR_HOLDS_NOTHING) mask = WR_HOLDS_ANY;
   const bool alone = p->carry && mask == WR_HOLDS_NOTHING;
-  env->sent = finish.outbox && !c.valued && (mask == WR_HOLDS_SCALED_STEP || mask == WR_HOLDS_RELAXED_STEP);
+  env->sent = finish.outbox && !c.value_bytes && (mask == WR_HOLDS_SCALED_STEP || mask == WR_HOLDS_RELAXED_STEP);
   if (env->sent) mask = (wr_finish_mask)(mask | WR_HOLDS_OUTBOX);
   const int warps = lane_warps_of(env, c);
   const unsigned grid = wr_cuda_grid(env, (c.chunks + warps - 1) / warps, 1);
-  PASS(lane_with<T>(c, mask, alone, [&](auto kernel) {
+  PASS((lane_with<T, COMPACT>(c, mask, alone, [&](auto kernel) {
     if (c.hubs) PASS(wr_allow_shared(env, (const void *)kernel, WR_LANE_HUB_BYTES, cudaSharedmemCarveoutDefault));
     return WR_LAUNCH_EARLY(env, (kernel), grid, (unsigned)(warps * WR_WARP), (size_t)c.hubs * sizeof(T), a, finish);
-  }));
+  })));
   if (alone) return WR_OK;
   finish.sums.before = a.shares.all;
   const unsigned last = lane_last_grid(env, a.shares.all);

@@ -38,9 +38,11 @@ int64_t wr_lane_hub_bytes(const wr_env *env);
 
 /* Asynchronous: y = alpha*A*x + beta*y and the epilogue of a checked request. WR_EDEVICE. */
 wr_status wr_lane_csr_launch(wr_env *env, const wr_lane_plan *p, const wr_apply *request);
-/* For each type. */
+/* For each type; compact: values of f64 in fewer bytes. */
 wr_status wr_lane_csr_launch_f32(wr_env *env, const wr_lane_plan *p, const wr_apply *request);
 wr_status wr_lane_csr_launch_f64(wr_env *env, const wr_lane_plan *p, const wr_apply *request);
+
+wr_status wr_lane_csr_launch_compact(wr_env *env, const wr_lane_plan *p, const wr_apply *request);
 
 /* The same for several vectors (lane_csr_many_kernel.cu). */
 wr_status wr_lane_csr_many_launch(wr_env *env, const wr_lane_plan *p, const wr_apply_many *request);

@@ -284,7 +284,7 @@ __global__ void __launch_bounds__(MANY_THREADS, MANY_BLOCKS)
     int64_t row = begin & ~WR_LANE_OPEN;
     T value[EACH];
     int32_t code[EACH];
-    if constexpr (VALUED) lane_load((const T *)f.val, w, value);
+    if constexpr (VALUED) lane_load_values(f, (int)w, value);
     lane_columns_of(f, codes, code);
     if constexpr (COLUMNS == HUBS) {
 #pragma unroll
@@ -395,11 +395,12 @@ template <int V, typename T>
 static wr_status launch(wr_env *env, const wr_lane_plan *p, const wr_many<T> &c, const wr_apply_many *r) {
   if constexpr (sizeof(T) == sizeof(double) && V * sizeof(T) == WR_PACK_BYTES) {
     wr_many_follows follows = p->format.hubs ? WR_FOLLOWS_NOTHING : wr_many_follows_of(r, c);
-    if (follows == WR_FOLLOWS_SUMS && p->format.valued) return launch_both<WR_FOLLOWS_SUMS, true, V>(env, p, c, r);
-    if (follows == WR_FOLLOWS_RANKS && !p->format.valued) return launch_both<WR_FOLLOWS_RANKS, false, V>(env, p, c, r);
+    if (follows == WR_FOLLOWS_SUMS && p->format.value_bytes) return launch_both<WR_FOLLOWS_SUMS, true, V>(env, p, c, r);
+    if (follows == WR_FOLLOWS_RANKS && !p->format.value_bytes)
+      return launch_both<WR_FOLLOWS_RANKS, false, V>(env, p, c, r);
   }
-  return p->format.valued ? launch_both<WR_FOLLOWS_NOTHING, true, V>(env, p, c, r)
-                          : launch_both<WR_FOLLOWS_NOTHING, false, V>(env, p, c, r);
+  return p->format.value_bytes ? launch_both<WR_FOLLOWS_NOTHING, true, V>(env, p, c, r)
+                               : launch_both<WR_FOLLOWS_NOTHING, false, V>(env, p, c, r);
 }
 
 template <typename T>

@@ -17,7 +17,7 @@ constexpr int64_t MOST_CHUNKS_OF_ROW = 384;
 
 extern "C" int wr_lane_is_alone(const wr_env *env, const wr_lane_csr *c) {
   return c->chunks <= (int64_t)LANE_WARPS * wr_cuda_processors(env) && c->longest <= MOST_CHUNKS_OF_ROW &&
-         c->hubs == 0 && c->far == 0;
+         c->hubs == 0 && c->far == 0 && !wr_lane_is_compact(c);
 }
 
 extern "C" wr_status wr_lane_plan_open(wr_env *env, int may_be_alone, wr_lane_plan *p) {
@@ -62,5 +62,6 @@ extern "C" int64_t wr_lane_plan_bytes(const wr_env *env, const wr_lane_plan *p) 
 
 extern "C" wr_status wr_lane_csr_launch(wr_env *env, const wr_lane_plan *p, const wr_apply *request) {
   PASS(wr_cuda_enter(env));
+  if (wr_lane_is_compact(&p->format)) return wr_lane_csr_launch_compact(env, p, request);
   return env->type == WR_F32 ? wr_lane_csr_launch_f32(env, p, request) : wr_lane_csr_launch_f64(env, p, request);
 }

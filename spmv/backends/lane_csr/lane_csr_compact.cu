@@ -1,0 +1,5 @@
+#include "spmv/backends/lane_csr/lane_csr_kernel.cuh"
+
+extern "C" wr_status wr_lane_csr_launch_compact(wr_env *env, const wr_lane_plan *p, const wr_apply *request) {
+  return lane_launch<double, true>(env, p, request);
+}
