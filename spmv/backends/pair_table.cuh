@@ -66,6 +66,7 @@ static __device__ inline void pair_set_add(pair_set *set, const value_pair &p) {
     if (found == 0 && pair_set_is_full(set)) return;
     if (found == 0) found = atomicCAS(&set->key[slot], 0ull, key);
     if (found == key) return;
+    if (found && n % 8 == 7 && pair_set_is_full(set)) return; /* in a crowded set a search would be long */
     if (found) continue;
     if (atomicAdd(&set->count, 1) > MOST_PAIRS) return;
     set->bits[slot] = p.bits, set->difference[slot] = p.difference;

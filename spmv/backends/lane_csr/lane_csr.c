@@ -34,8 +34,8 @@ static const wr_knob knobs[] = {
              "there are 8 million entries and the plan is for one vector, else 0"},
     {.name = "columns", .type = WR_OPTION_CHOICE, .choices = "auto|full|windows", .value = "auto",
      .offset = offsetof(lane_knobs, columns),
-     .help = "32 bits a column, or 16 and two windows a chunk, without hubs; auto: windows where the second-level "
-             "cache does not hold the entries, in f32 half of them, and 3 of 4 chunks fit"},
+     .help = "32 bits a column, or 16 and two windows a chunk, without hubs; auto: windows where 3 of 4 chunks fit and "
+             "the entries are so many that it pays, but not for patterns in f32"},
     {.name = "values", .type = WR_OPTION_CHOICE, .choices = "auto|full|narrow|coded", .value = "auto",
      .offset = offsetof(lane_knobs, values),
      .help = "f64 values as they are, as f32 if that is exact, or as a byte each if at most 255 are different; auto: "

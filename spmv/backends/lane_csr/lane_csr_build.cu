@@ -1,6 +1,8 @@
 /* Builds interleaved rows on a device: hubs from a sample of the entries, then each lane of a warp writes its entries. */
 #include "spmv/backends/lane_csr/lane_csr_build.h"
 
+#include <math.h>
+
 #include <algorithm>
 
 #include "config/memory.h"
@@ -464,14 +466,19 @@ static wr_status name_hubs(wr_env *env, const lane_bins &bins, const wr_lane_cho
                    (int32_t *)s->count);
 }
 
-/* Whether the entries are so many that fewer bytes pay: those of full columns and values fill the second-level cache, in f32
- * twice. In f64 16-bit columns save 6% of a multiply with 61 MB of entries and lose 8% with 20, in f32 they save 11% with
- * 305 MB and lose 1% with 96 and 9% with 50 (gen:road, gen:density, gen:stencil and gen:fem, H200, 2026-11-28). */
-static wr_status is_large(wr_env *env, const wr_lane_choice *choice, const wr_lane_csr *c, bool *large) {
-  const int64_t size = wr_type_bytes(c->type), bytes = c->places * (4 + (c->value_bytes ? size : 0));
+/* The least size of the entries with full columns, as a multiple of the second-level cache, from which 16-bit columns pay. To
+ * decode those of fewer entries takes longer than to read 32 bits (24 matrices: docs/lane_csr.md). */
+static double windows_from(const wr_lane_csr *c) {
+  if (c->type == WR_F32) return c->value_bytes ? 2 : INFINITY;
+  return c->value_bytes == 8 ? 0.5 : c->value_bytes == 1 ? 2 : 1;
+}
+
+/* Whether entries with full columns have so many times the size of the second-level cache. */
+static wr_status are_many(wr_env *env, const wr_lane_choice *choice, const wr_lane_csr *c, double caches, bool *many) {
+  const int64_t bytes = c->places * (4 + c->value_bytes);
   int cache = 0;
   PASS(WR_CUDA(cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, env->device)));
-  *large = choice->any_size || bytes > cache * (8 / size);
+  *many = choice->any_size || (double)bytes > caches * (double)cache;
   return WR_OK;
 }
 
@@ -523,13 +530,14 @@ static wr_status sample_values(wr_env *env, const wr_csr_view *view, const wr_la
                                wr_lane_csr *c, pair_set *set) {
   const int64_t step = std::max((int64_t)1, c->nnz / VALUES_SAMPLED), sampled = (c->nnz + step - 1) / step;
   lane_counts counts;
-  bool large = true;
+  bool many = true;
   if (c->value_bytes != 8 || choice->values == WR_LANE_FULL || c->chunks == 0) return WR_OK;
-  if (choice->values == WR_LANE_COMPACT) PASS(is_large(env, choice, c, &large));
-  if (!large) return WR_OK;
+  if (choice->values == WR_LANE_COMPACT) PASS(are_many(env, choice, c, 1, &many));
+  if (!many) return WR_OK;
   PASS(wr_device_alloc_zeroed(env, &s->set, 1, sizeof *s->set, "distinct values"));
-  PASS(WR_LAUNCH((lane_sample_values), grid_for(env, sampled), THREADS, 0, env->stream, (const double *)view->val,
-                 c->nnz, step, s->set, s->counts));
+  const unsigned grid = wr_cuda_grid(env, (sampled + THREADS - 1) / THREADS, 1); /* few threads crowd the set less */
+  PASS(WR_LAUNCH((lane_sample_values), grid, THREADS, 0, env->stream, (const double *)view->val, c->nnz, step, s->set,
+                 s->counts));
   PASS(download_set(env, s, set));
   PASS(wr_device_download(env, &counts, s->counts, sizeof counts / 8, WR_AS_8_BYTES));
   const bool is_narrow = counts.missed == 0 && choice->values != WR_LANE_CODED;
@@ -603,7 +611,7 @@ static wr_status place_rows(wr_env *env, const P *row_ptr, bool has_empty, scrat
 template <typename T, typename P>
 static wr_status build(wr_env *env, const wr_csr_view *view, const wr_lane_choice *choice, scratch *s, wr_lane_csr *c) {
   const P *row_ptr = (const P *)view->row_ptr;
-  bool windows = choice->windows > 0, large = false;
+  bool windows = choice->windows > 0, many = false;
   lane_bins bins;
   pair_set set;
   PASS(wr_device_alloc(env, &s->bins, 1, sizeof *s->bins, "counts of columns"));
@@ -621,8 +629,9 @@ static wr_status build(wr_env *env, const wr_csr_view *view, const wr_lane_choic
   PASS(wr_device_alloc(env, &c->origin, c->chunks, 8, "rows of chunks"));
   lane_rows<T, P> a = {c->nrows, row_ptr, view->col, (const T *)view->val, s->start, (const int32_t *)s->count};
   PASS(WR_LAUNCH((lane_find_rows<T, P>), grid_for(env, c->nrows), THREADS, 0, env->stream, a, *c, s->counts));
-  if (choice->windows < 0 && c->hubs == 0) PASS(is_large(env, choice, c, &large));
-  if (large && c->chunks) PASS(sample_windows(env, a, c, s, &windows));
+  PASS(sample_values(env, view, choice, s, c, &set));
+  if (choice->windows < 0 && c->hubs == 0) PASS(are_many(env, choice, c, windows_from(c), &many));
+  if (many && c->chunks) PASS(sample_windows(env, a, c, s, &windows));
   if (windows && c->chunks)
     PASS(make_windows(env, a, s, c));
   else
@@ -633,7 +642,6 @@ static wr_status build(wr_env *env, const wr_csr_view *view, const wr_lane_choic
   if (choice->by_columns > 0 || (choice->by_columns < 0 && may_gain))
     PASS(wr_device_alloc(env, &s->key, c->chunks, 4, "places of chunks"));
   lane_counts counts;
-  PASS(sample_values(env, view, choice, s, c, &set));
   PASS(write_chunks(env, a, &set, s, c, &counts));
   c->covered = (int64_t)counts.covered, c->longest = (int64_t)counts.longest;
   const bool gains = (double)counts.within >= LEAST_WITHIN * (double)c->chunks && !wr_lane_is_alone(env, c);
