@@ -17,7 +17,7 @@
 
 constexpr int LANE_SHARE = 4;        /* chunks */
 constexpr int LANE_SINGLES = 4 * 32; /* times the number of multiprocessors: the last chunks, which are shares by themselves */
-constexpr int LANE_FEW = 3;          /* times as many: fewer chunks are all shares by themselves                             */
+constexpr int LANE_FEW = 6 * 32;     /* the same: fewer chunks are all shares by themselves                                  */
 
 struct lane_shares {
   int bulk, all; /* shares of LANE_SHARE chunks; all shares */
@@ -31,8 +31,8 @@ struct lane_share {
 /* If chunks have an order of their own, all shares have one chunk. So they have if chunks are few, as a block's first turn, of
  * long rows alone, could otherwise take longer than all others (gen:circuit: 32 us in place of 24 in f64, H200). */
 static inline lane_shares lane_shares_of(const wr_env *env, const wr_lane_csr &c) {
-  const int64_t singles = (int64_t)LANE_SINGLES * wr_cuda_processors(env);
-  const int64_t bulk = c.order || c.chunks < LANE_FEW * singles ? 0 : (c.chunks - singles) / LANE_SHARE;
+  const int64_t processors = wr_cuda_processors(env), singles = LANE_SINGLES * processors;
+  const int64_t bulk = c.order || c.chunks < LANE_FEW * processors ? 0 : (c.chunks - singles) / LANE_SHARE;
   return {(int)bulk, (int)(c.chunks - bulk * (LANE_SHARE - 1))};
 }
 
