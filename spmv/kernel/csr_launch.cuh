@@ -8,6 +8,8 @@
 
 #include <cuda_runtime.h>
 
+#include <type_traits>
+
 #include "spmv/device/cuda_state.h"
 #include "spmv/kernel/epilogue.cuh"
 #include "spmv/matrix/csr.h"
@@ -56,6 +58,27 @@ inline wr_status wr_csr_dispatch_rows(const wr_csr_view *A, const wr_apply *requ
                   : launch(wr_csr_rows_make<T, int64_t, true>(A, request));
   return A->val ? launch(wr_csr_rows_make<T, int32_t, false>(A, request))
                 : launch(wr_csr_rows_make<T, int32_t, true>(A, request));
+}
+
+/* Calls use(known) and returns its result. known.value: the mask of an epilogue if kernels are compiled for it, else
+ * WR_HOLDS_ANY. Those of linear systems are compiled for rows with values, those of PageRank for patterns. With 64-bit row
+ * pointers none is, as that would double the code that a program loads. */
+template <typename T, typename P, bool PATTERN, class Use>
+inline wr_status wr_csr_with_mask(wr_finish_mask mask, Use use) {
+  if (mask == WR_HOLDS_NOTHING) return use(std::integral_constant<wr_finish_mask, WR_HOLDS_NOTHING>());
+  if constexpr (sizeof(P) == 4 && !PATTERN) {
+    if (mask == WR_HOLDS_DOT_AND_NORM) return use(std::integral_constant<wr_finish_mask, WR_HOLDS_DOT_AND_NORM>());
+  }
+  if constexpr (sizeof(P) == 4 && PATTERN) {
+    if (mask == WR_HOLDS_SCALED_STEP) return use(std::integral_constant<wr_finish_mask, WR_HOLDS_SCALED_STEP>());
+    if (mask == WR_HOLDS_RELAXED_STEP) return use(std::integral_constant<wr_finish_mask, WR_HOLDS_RELAXED_STEP>());
+  }
+  if constexpr (sizeof(P) == 4 && PATTERN && sizeof(T) == 4) { /* corrections in f32 */
+    if (mask == WR_HOLDS_DIRECTED_STEP) return use(std::integral_constant<wr_finish_mask, WR_HOLDS_DIRECTED_STEP>());
+    if (mask == WR_HOLDS_DIRECTED_RELAXED_STEP)
+      return use(std::integral_constant<wr_finish_mask, WR_HOLDS_DIRECTED_RELAXED_STEP>());
+  }
+  return use(std::integral_constant<wr_finish_mask, WR_HOLDS_ANY>());
 }
 
 /* Calls launch(rows) with env's device as the current one, and returns its result. */

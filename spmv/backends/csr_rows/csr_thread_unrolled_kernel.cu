@@ -123,24 +123,14 @@ static wr_status launch(wr_env *env, const wr_csr_rows<T, P, PATTERN> &a, const 
   unsigned blocks = (unsigned)blocks_for(a.nrows);
   if (epilogue == NULL) return WR_LAUNCH_EARLY(env, (csr_thread_unrolled<T, P, PATTERN>), blocks, THREADS, 0, a);
   wr_finish<T> finish = wr_finish_make<T>(env, epilogue);
-  if (blocks <= MOST_FUSED)
-    return WR_LAUNCH_EARLY(env, (csr_thread_unrolled_finish<T, P, PATTERN, true, WR_HOLDS_ANY>), blocks, THREADS, 0, a,
-                           finish);
-  wr_finish_mask mask = wr_finish_mask_of(finish);
-  auto csr_thread_unrolled_finish_kernel =
-      mask == WR_HOLDS_DOT_AND_NORM   ? csr_thread_unrolled_finish<T, P, PATTERN, false, WR_HOLDS_DOT_AND_NORM>
-      : mask == WR_HOLDS_SCALED_STEP  ? csr_thread_unrolled_finish<T, P, PATTERN, false, WR_HOLDS_SCALED_STEP>
-      : mask == WR_HOLDS_RELAXED_STEP ? csr_thread_unrolled_finish<T, P, PATTERN, false, WR_HOLDS_RELAXED_STEP>
-                                      : csr_thread_unrolled_finish<T, P, PATTERN, false, WR_HOLDS_ANY>;
-  if constexpr (PATTERN && sizeof(T) == 4) { /* corrections in f32 */
-    if (mask == WR_HOLDS_DIRECTED_STEP)
-      csr_thread_unrolled_finish_kernel = csr_thread_unrolled_finish<T, P, PATTERN, false, WR_HOLDS_DIRECTED_STEP>;
-    if (mask == WR_HOLDS_DIRECTED_RELAXED_STEP)
-      csr_thread_unrolled_finish_kernel =
-          csr_thread_unrolled_finish<T, P, PATTERN, false, WR_HOLDS_DIRECTED_RELAXED_STEP>;
-  }
-  PASS(WR_LAUNCH_EARLY(env, (csr_thread_unrolled_finish_kernel), blocks, THREADS, 0, a, finish));
-  return wr_left_sums_launch(env, finish.sums, parts_for(a.nrows));
+  return wr_csr_with_mask<T, P, PATTERN>(wr_finish_mask_of(finish), [&](auto known) {
+    if (blocks <= MOST_FUSED)
+      return WR_LAUNCH_EARLY(env, (csr_thread_unrolled_finish<T, P, PATTERN, true, known.value>), blocks, THREADS, 0, a,
+                             finish);
+    PASS(WR_LAUNCH_EARLY(env, (csr_thread_unrolled_finish<T, P, PATTERN, false, known.value>), blocks, THREADS, 0, a,
+                         finish));
+    return wr_left_sums_launch(env, finish.sums, parts_for(a.nrows));
+  });
 }
 
 extern "C" wr_status wr_csr_thread_unrolled_reserve(wr_env *env, int64_t nrows) {

@@ -203,10 +203,10 @@ static wr_status launch(wr_env *env, const wr_merge_csr *plan, const wr_csr_rows
                         const wr_epilogue *epilogue) {
   merge_args<T, P, PATTERN> a = {rows, *plan};
   wr_finish<T> finish = wr_finish_make<T>(env, epilogue);
-  auto merge_csr_kernel = wr_finish_mask_of(finish) == WR_HOLDS_NOTHING ? merge_csr<T, P, PATTERN, WR_HOLDS_NOTHING>
-                                                                        : merge_csr<T, P, PATTERN, WR_HOLDS_ANY>;
-  PASS(WR_LAUNCH_EARLY(env, (merge_csr_kernel), (unsigned)plan->blocks, THREADS, (STEPS + 1) * sizeof(double), a,
-                       finish));
+  PASS((wr_csr_with_mask<T, P, PATTERN>(wr_finish_mask_of(finish), [&](auto known) {
+    return WR_LAUNCH_EARLY(env, (merge_csr<T, P, PATTERN, known.value>), (unsigned)plan->blocks, THREADS,
+                           (STEPS + 1) * sizeof(double), a, finish);
+  })));
   finish.sums.before = plan->blocks;
   return WR_LAUNCH_EARLY(env, (merge_csr_last<T, P, PATTERN>), last_grid(env, plan->blocks), THREADS, 0, a, finish);
 }
