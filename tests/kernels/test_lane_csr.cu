@@ -157,7 +157,7 @@ static void check_all(wr_env *env, const std::vector<int64_t> &lengths, int64_t 
       check_choice(env, "lane_csr", "columns=windows:order=columns", A, true);
       check_choice(env, "lane_csr", "far=staged", A, true);
       check_choice(env, "lane_csr", "far=staged:order=columns", A, true);
-      if (!pattern && env->type == WR_F64) check_compact(env, A);
+      if (!pattern && hubs && env->type == WR_F64) check_compact(env, A);
       check_many(env, "columns=full", A, WR_MAX_COLUMNS);
       check_many(env, hubs ? "hubs=1" : "columns=windows", A, WR_MAX_COLUMNS);
       check_many(env, "far=staged", A, 1);

@@ -132,7 +132,7 @@ static inline void arrived(void) {
 }
 
 /* The running thread, or the host, stops here until another one switches to it. */
-static inline void go_on_with(fiber *to) {
+__attribute__((always_inline)) static inline void go_on_with(fiber *to) {
   fiber *me = now;
   if (to == me && to) return;
   block.steps++;
@@ -146,7 +146,7 @@ static inline void go_on_with(fiber *to) {
   arrived();
 }
 
-static inline void pause(void) { go_on_with(choose()); }
+__attribute__((always_inline)) static inline void pause(void) { go_on_with(choose()); }
 
 /* ---- Faults ---- */
 

@@ -155,8 +155,12 @@ static bool ends_at_guard(void) {
 }
 
 static void fill(void *room, size_t bytes, uint32_t pattern) {
+  uint32_t line[16];
   char *to = static_cast<char *>(room);
-  for (size_t k = 0; k < bytes; k += 4) memcpy(to + k, &pattern, bytes - k < 4 ? bytes - k : 4);
+  size_t k = 0;
+  for (uint32_t &word : line) word = pattern;
+  for (; k + sizeof line <= bytes; k += sizeof line) memcpy(to + k, line, sizeof line);
+  memcpy(to + k, line, bytes - k);
 }
 
 static bool is_listed(const simt_shared *array) {

@@ -95,18 +95,31 @@ static inline void simt_context_start(simt_context *c, char *top, void (*entry)(
   makecontext(&c->at, entry, 0);
 }
 #elif defined(__x86_64__)
-extern "C" void simt_switch_stacks(void **save, void *load);
-asm(".text\n.type simt_switch_stacks, @function\nsimt_switch_stacks:\n"
-    "  push %rbp\n  push %rbx\n  push %r12\n  push %r13\n  push %r14\n  push %r15\n"
-    "  mov %rsp, (%rdi)\n  mov %rsi, %rsp\n"
-    "  pop %r15\n  pop %r14\n  pop %r13\n  pop %r12\n  pop %rbx\n  pop %rbp\n  ret\n"
-    ".size simt_switch_stacks, .-simt_switch_stacks\n");
+#if defined(__AVX512F__)
+#define SIMT_MORE_REGISTERS                                                                                            \
+  , "xmm16", "xmm17", "xmm18", "xmm19", "xmm20", "xmm21", "xmm22", "xmm23", "xmm24", "xmm25", "xmm26", "xmm27",        \
+      "xmm28", "xmm29", "xmm30", "xmm31", "k1", "k2", "k3", "k4", "k5", "k6", "k7"
+#else
+#define SIMT_MORE_REGISTERS
+#endif
+
+/* In line, and by a jump, since processors predict a jump to where the last fiber went on, but a return to where the call was.
+ * The compiler keeps no register but rbp and rsp across it. 128 bytes below rsp are the caller's. */
+__attribute__((always_inline)) static inline void simt_switch_stacks(void **save, void *load) {
+  asm volatile("  sub $128, %%rsp\n  push %%rbp\n  lea 1f(%%rip), %%rax\n  push %%rax\n"
+               "  mov %%rsp, (%0)\n  mov %1, %%rsp\n  pop %%rax\n  jmp *%%rax\n"
+               "1: pop %%rbp\n  add $128, %%rsp\n"
+               : "+D"(save), "+S"(load)
+               :
+               : "rax", "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "cc", "memory",
+                 "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11",
+                 "xmm12", "xmm13", "xmm14", "xmm15" SIMT_MORE_REGISTERS);
+}
 
 static inline void simt_context_start(simt_context *c, char *top, void (*entry)(void)) {
   void **p = (void **)(top - 64); /* 16-byte aligned; the return address below makes it as after a call */
   *--p = nullptr;
   *--p = (void *)entry;
-  for (int r = 0; r < 6; r++) *--p = nullptr;
   c->at = p;
 }
 #else /* AArch64 */

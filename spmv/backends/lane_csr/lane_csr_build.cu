@@ -8,11 +8,11 @@
 #include "config/memory.h"
 #include "spmv/backends/lane_csr/lane_csr_build.cuh"
 #include "spmv/backends/lane_csr/lane_csr_kernel.h"
-#include "spmv/backends/pair_table.cuh"
 #include "spmv/device/array_list.h"
 #include "spmv/device/check.cuh"
 #include "spmv/device/device_memory.h"
 #include "spmv/device/sort.h"
+#include "spmv/kernel/pair_table.cuh"
 
 /* ---- Hubs ---- */
 

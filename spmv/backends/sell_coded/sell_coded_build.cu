@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "config/memory.h"
-#include "spmv/backends/pair_table.cuh"
 #include "spmv/device/array_list.h"
 #include "spmv/device/cuda_state.h"
 #include "spmv/device/device_memory.h"
 #include "spmv/device/sort.h"
 #include "spmv/kernel/launch.cuh"
+#include "spmv/kernel/pair_table.cuh"
 #include "spmv/kernel/warp.cuh"
 
 constexpr int THREADS = 256, BLOCKS = 8; /* of a multiprocessor */
