@@ -5,7 +5,8 @@
 #include "spmv/backends/lane_csr/lane_csr_kernel.cuh"
 
 extern "C" int64_t wr_lane_hub_bytes(const wr_env *env) {
-  constexpr int OTHER = LANE_WARPS * lane_window<HUBS> * (int)sizeof(double) + 2048; /* sums, and the rest */
+  constexpr int TABLE = 256; /* of coded values */
+  constexpr int OTHER = (LANE_WARPS * lane_window<HUBS> + TABLE) * (int)sizeof(double) + 2048; /* sums, and the rest */
   int most = 0;
   if (cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, env->device) != cudaSuccess) most = 0;
   return std::max(0, std::min((int)WR_LANE_HUB_BYTES, most - OTHER));
