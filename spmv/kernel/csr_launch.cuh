@@ -8,8 +8,6 @@
 
 #include <cuda_runtime.h>
 
-#include <type_traits>
-
 #include "spmv/device/cuda_state.h"
 #include "spmv/kernel/epilogue.cuh"
 #include "spmv/matrix/csr.h"
@@ -60,25 +58,11 @@ inline wr_status wr_csr_dispatch_rows(const wr_csr_view *A, const wr_apply *requ
                 : launch(wr_csr_rows_make<T, int32_t, true>(A, request));
 }
 
-/* Calls use(known) and returns its result. known.value: the mask of an epilogue if kernels are compiled for it, else
- * WR_HOLDS_ANY. Those of linear systems are compiled for rows with values, those of PageRank for patterns. With 64-bit row
- * pointers none is, as that would double the code that a program loads. */
+/* wr_finish_with_mask for kernels on plain rows. With 64-bit row pointers none is compiled for an epilogue of its own, as that would
+ * double the code that a program loads. */
 template <typename T, typename P, bool PATTERN, class Use>
 inline wr_status wr_csr_with_mask(wr_finish_mask mask, Use use) {
-  if (mask == WR_HOLDS_NOTHING) return use(std::integral_constant<wr_finish_mask, WR_HOLDS_NOTHING>());
-  if constexpr (sizeof(P) == 4 && !PATTERN) {
-    if (mask == WR_HOLDS_DOT_AND_NORM) return use(std::integral_constant<wr_finish_mask, WR_HOLDS_DOT_AND_NORM>());
-  }
-  if constexpr (sizeof(P) == 4 && PATTERN) {
-    if (mask == WR_HOLDS_SCALED_STEP) return use(std::integral_constant<wr_finish_mask, WR_HOLDS_SCALED_STEP>());
-    if (mask == WR_HOLDS_RELAXED_STEP) return use(std::integral_constant<wr_finish_mask, WR_HOLDS_RELAXED_STEP>());
-  }
-  if constexpr (sizeof(P) == 4 && PATTERN && sizeof(T) == 4) { /* corrections in f32 */
-    if (mask == WR_HOLDS_DIRECTED_STEP) return use(std::integral_constant<wr_finish_mask, WR_HOLDS_DIRECTED_STEP>());
-    if (mask == WR_HOLDS_DIRECTED_RELAXED_STEP)
-      return use(std::integral_constant<wr_finish_mask, WR_HOLDS_DIRECTED_RELAXED_STEP>());
-  }
-  return use(std::integral_constant<wr_finish_mask, WR_HOLDS_ANY>());
+  return wr_finish_with_mask<T, PATTERN, sizeof(P) == 4>(mask, use);
 }
 
 /* Calls launch(rows) with env's device as the current one, and returns its result. */

@@ -10,6 +10,8 @@
 #ifndef WR_EPILOGUE_CUH
 #define WR_EPILOGUE_CUH
 
+#include <type_traits>
+
 #include "spmv/device/apply.h"
 #include "spmv/kernel/async_copy.cuh"
 #include "spmv/kernel/outbox.cuh"
@@ -130,6 +132,26 @@ inline wr_finish_mask wr_finish_mask_of(const wr_finish<T> &f) {
   if (is_step && f.adds_dir && sizeof(T) == 4)
     return f.relax_from ? WR_HOLDS_DIRECTED_RELAXED_STEP : WR_HOLDS_DIRECTED_STEP;
   return WR_HOLDS_ANY;
+}
+
+/* Calls use(known) and returns its result. known.value: the mask of an epilogue if kernels are compiled for it, else
+ * WR_HOLDS_ANY. Those of linear systems are compiled for values, those of PageRank for patterns. KNOWN false: for none. */
+template <typename T, bool PATTERN, bool KNOWN = true, class Use>
+inline wr_status wr_finish_with_mask(wr_finish_mask mask, Use use) {
+  if (mask == WR_HOLDS_NOTHING) return use(std::integral_constant<wr_finish_mask, WR_HOLDS_NOTHING>());
+  if constexpr (KNOWN && !PATTERN) {
+    if (mask == WR_HOLDS_DOT_AND_NORM) return use(std::integral_constant<wr_finish_mask, WR_HOLDS_DOT_AND_NORM>());
+  }
+  if constexpr (KNOWN && PATTERN) {
+    if (mask == WR_HOLDS_SCALED_STEP) return use(std::integral_constant<wr_finish_mask, WR_HOLDS_SCALED_STEP>());
+    if (mask == WR_HOLDS_RELAXED_STEP) return use(std::integral_constant<wr_finish_mask, WR_HOLDS_RELAXED_STEP>());
+  }
+  if constexpr (KNOWN && PATTERN && sizeof(T) == 4) { /* corrections in f32 */
+    if (mask == WR_HOLDS_DIRECTED_STEP) return use(std::integral_constant<wr_finish_mask, WR_HOLDS_DIRECTED_STEP>());
+    if (mask == WR_HOLDS_DIRECTED_RELAXED_STEP)
+      return use(std::integral_constant<wr_finish_mask, WR_HOLDS_DIRECTED_RELAXED_STEP>());
+  }
+  return use(std::integral_constant<wr_finish_mask, WR_HOLDS_ANY>());
 }
 
 /* f, with the members that MASK determines as constants. */

@@ -404,21 +404,12 @@ template <typename T, lane_values VALUES, lane_columns COLUMNS, class Use>
 static wr_status lane_with_mask(wr_finish_mask mask, bool alone, Use use) {
   if constexpr ((COLUMNS == FULL || COLUMNS == WINDOWS) && VALUES <= FULL_VALUES)
     if (alone) return use(lane_csr<T, VALUES, COLUMNS, WR_HOLDS_NOTHING, true>);
-  if (mask == WR_HOLDS_NOTHING) return use(lane_csr<T, VALUES, COLUMNS, WR_HOLDS_NOTHING, false>);
-  if constexpr (VALUES != NO_VALUES) {
-    if (mask == WR_HOLDS_DOT_AND_NORM) return use(lane_csr<T, VALUES, COLUMNS, WR_HOLDS_DOT_AND_NORM, false>);
-  } else {
-    if (mask == WR_HOLDS_SCALED_STEP) return use(lane_csr<T, VALUES, COLUMNS, WR_HOLDS_SCALED_STEP, false>);
-    if (mask == WR_HOLDS_RELAXED_STEP) return use(lane_csr<T, VALUES, COLUMNS, WR_HOLDS_RELAXED_STEP, false>);
+  if constexpr (VALUES == NO_VALUES) {
     if (mask == SENT_STEP) return use(lane_csr<T, VALUES, COLUMNS, SENT_STEP, false>);
     if (mask == SENT_RELAXED_STEP) return use(lane_csr<T, VALUES, COLUMNS, SENT_RELAXED_STEP, false>);
-    if constexpr (sizeof(T) == 4) {
-      if (mask == WR_HOLDS_DIRECTED_STEP) return use(lane_csr<T, VALUES, COLUMNS, WR_HOLDS_DIRECTED_STEP, false>);
-      if (mask == WR_HOLDS_DIRECTED_RELAXED_STEP)
-        return use(lane_csr<T, VALUES, COLUMNS, WR_HOLDS_DIRECTED_RELAXED_STEP, false>);
-    }
   }
-  return use(lane_csr<T, VALUES, COLUMNS, WR_HOLDS_ANY, false>);
+  return wr_finish_with_mask<T, VALUES == NO_VALUES>(
+      mask, [&](auto known) { return use(lane_csr<T, VALUES, COLUMNS, known.value, false>); });
 }
 
 template <typename T, lane_values VALUES, class Use>
