@@ -58,8 +58,8 @@ inline wr_status wr_csr_dispatch_rows(const wr_csr_view *A, const wr_apply *requ
                 : launch(wr_csr_rows_make<T, int32_t, true>(A, request));
 }
 
-/* wr_finish_with_mask for kernels on plain rows. With 64-bit row pointers none is compiled for an epilogue of its own, as that would
- * double the code that a program loads. */
+/* wr_finish_with_mask for kernels on plain rows. With 64-bit row pointers none is compiled for an epilogue of its own, as that
+ * would double the code that a program loads. */
 template <typename T, typename P, bool PATTERN, class Use>
 inline wr_status wr_csr_with_mask(wr_finish_mask mask, Use use) {
   return wr_finish_with_mask<T, PATTERN, sizeof(P) == 4>(mask, use);
