@@ -19,7 +19,7 @@ static const char *const names[2][WR_MOST_CANDIDATES] = {
 
 /* Where a resident loop runs (solvers/iteration.c, loop/resident_cuda.cu), the backend's own multiplies do not. */
 static const double resident_bytes = 24e6;
-enum { RESIDENT_ROW = 8192 };
+enum { RESIDENT_ROW = 16384 };
 
 /* Below so many seconds that cpu_csr is expected to take in all, planning blocks takes a large part of what they could gain. */
 static const double worth_blocks = 5e-3;

@@ -167,7 +167,7 @@ extern "C" wr_status wr_resident_part(wr_resident *r) {
 
 /* Limits above which a graph of launches may be faster: the length of a row, which one block multiplies while all others wait,
  * and the bytes of a share that a block reads from L2, in each product, as they do not fit in its shared memory. */
-enum { LONGEST_ROW = 8192, MOST_OUTSIDE = 128 << 10 };
+enum { LONGEST_ROW = 16384, MOST_OUTSIDE = 128 << 10 };
 
 /* Chooses the number of blocks, so that each has enough work. */
 static wr_status share_out(wr_resident *r) {

@@ -39,7 +39,9 @@ __device__ inline int64_t work_before(const source<T> &a, int64_t row) {
   return entries_before<SIDE>(a, row) + (int64_t)WR_SHARE_ROW_WEIGHT * SIDE * row;
 }
 
-/* By one warp: the first row of tiles of share `share`; the number of rows of tiles if share is the number of shares. */
+/* By one warp: the first row of tiles of share `share`; the number of rows of tiles if share is the number of shares. Of the
+ * two rows between which the share's work would begin, the one that is nearer, so that a long row makes its share as little
+ * larger than the others as possible. */
 template <int SIDE, typename T>
 __device__ inline int first_row(const source<T> &a, int share) {
   int64_t rows = (a.nrows + SIDE - 1) / SIDE, target = work_before<SIDE>(a, rows) * share / gridDim.x;
@@ -52,7 +54,8 @@ __device__ inline int first_row(const source<T> &a, int share) {
     if (before < WR_WARP) high = low + span * before / WR_WARP;
     if (before > 0) low = low + span * (before - 1) / WR_WARP + 1;
   }
-  return (int)low;
+  bool sooner = low > 0 && target - work_before<SIDE>(a, low - 1) < work_before<SIDE>(a, low) - target;
+  return (int)(sooner ? low - 1 : low);
 }
 
 /* The sum of `value` over the threads before this one; *total := over all. Every thread of the block. */
@@ -318,7 +321,7 @@ enum { WORDS = 25000 };
 static size_t room_bytes(const wr_share_matrix *A, const wr_shares *s, int *words, int *rows) {
   int64_t tiles = (A->nrows + A->side - 1) / A->side, needed = ((A->ncols + A->side - 1) / A->side + 31) / 32;
   int64_t work = (A->nnz + WR_SHARE_ROW_WEIGHT * (A->nrows + A->side)) / s->count + 1,
-          most = work / (WR_SHARE_ROW_WEIGHT * A->side) + 2;
+          most = work / (WR_SHARE_ROW_WEIGHT * A->side) + 3;
   *words = needed < WORDS ? (int)needed : (int)WORDS;
   *rows = (int)(most < tiles ? most : tiles);
   if (*rows > WR_SHARE_MOST_ROWS) *rows = WR_SHARE_MOST_ROWS;

@@ -76,6 +76,24 @@ static void check_share(const wr_csr *A, cut *c, const wr_share *share) {
     }
 }
 
+/* How far the work before row `row` of tiles is from that of the first `share` of `count` shares. */
+static int64_t off_target(const wr_csr *A, int side, int64_t row, int64_t share, int64_t count) {
+  int64_t rows = (A->nrows + side - 1) / side, from = row * side < A->nrows ? row * side : A->nrows;
+  int64_t work = A->nnz + (int64_t)WR_SHARE_ROW_WEIGHT * side * rows;
+  return llabs(A->row_ptr[from] + (int64_t)WR_SHARE_ROW_WEIGHT * side * row - work * share / count);
+}
+
+/* Share k begins at the row at which its work is nearest to an equal part. */
+static void check_cut(const wr_csr *A, int side, const std::vector<wr_share> &shares) {
+  int64_t count = (int64_t)shares.size(), rows = (A->nrows + side - 1) / side;
+  for (int64_t k = 1; k < count; k++) {
+    int64_t row = shares[(size_t)k].first, off = off_target(A, side, row, k, count);
+    CHECKF((row == 0 || off <= off_target(A, side, row - 1, k, count)) &&
+               (row == rows || off <= off_target(A, side, row + 1, k, count)),
+           "share %lld begins at row %lld, %lld from its part", (long long)k, (long long)row, (long long)off);
+  }
+}
+
 static void check_shares(wr_env *env, const wr_csr *A, const wr_csr_view *view, int side, int count) {
   wr_share_matrix m = {A->nrows, A->ncols, A->nnz, *view, side};
   cut c;
@@ -97,6 +115,7 @@ static void check_shares(wr_env *env, const wr_csr *A, const wr_csr_view *view, 
     CHECK(wr_share_bytes(&share, c.s.value_bytes) + wr_share_beside(&share, side, 4096) <= c.s.most_bytes);
     env->type == WR_F32 ? check_share<float>(A, &c, &share) : check_share<double>(A, &c, &share);
   }
+  check_cut(A, side, c.shares);
   CHECKF(next == (A->nrows + side - 1) / side && place == c.s.bytes, "%lld rows of tiles", (long long)next);
   int64_t longest = 0, wrong = 0, off = 0;
   for (int64_t i = 0; i < A->nrows; i++) {
