@@ -12,7 +12,7 @@ enum {
   SIZES = 10,
   MOST_SIZES = 16, /* that a caller may ask for */
   SQUARES = 8, /* the first sizes; their sides are tried where one side is given */
-  ALL = 30000, /* entries up to which every block is counted                     */
+  ALL = 1000, /* entries up to which every block is counted; a sample of more takes less time */
   CELLS = 64,
   JUDGED = 16,    /* of these, after which sizes that cannot win are dropped */
   CELL_ROWS = 16, /* and the entries of each row that a cell aims at ...     */

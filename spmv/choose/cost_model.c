@@ -16,12 +16,19 @@ static const cost_class *class_of(const char *device_name, int *is_known) {
 
 const char *wr_cost_device(const char *device_name, int *is_known) { return class_of(device_name, is_known)->device; }
 
+/* Whether lane_csr has 16-bit columns, which depends on the size of its entries (windows_from in lane_csr_build.cu). */
+static int has_windows(const wr_matrix_features *f, wr_type type) {
+  double size = f->valued ? (double)wr_type_bytes(type) : 0, caches = size > 0 ? 0.5 : 1;
+  if (type == WR_F32) caches = size > 0 ? 2 : INFINITY;
+  return f->narrow >= LEAST_NARROW && (double)f->nnz * (4 + size) > caches * NARROW_BYTES;
+}
+
 char wr_cost_layout(const wr_backend *backend, const wr_plan_info *info, const wr_matrix_features *f, wr_type type) {
   if (strcmp(backend->name, "bsr_unrolled") == 0) return info->chosen[0] * info->chosen[1] == 1 ? '1' : 'b';
   if (strcmp(backend->name, "sell_coded") == 0 || strcmp(backend->name, "sliced_dia") == 0)
     return f->valued && info->format_bytes >= f->nnz * wr_type_bytes(type) ? 'v' : 'c';
   if (strcmp(backend->name, "lane_csr") == 0)
-    return f->narrow >= LEAST_NARROW ? 'w' : f->hubs >= LEAST_HUBS && f->nnz >= LEAST_HUB_ENTRIES ? 'h' : 'n';
+    return f->hubs >= LEAST_HUBS && f->nnz >= LEAST_HUB_ENTRIES ? 'h' : has_windows(f, type) ? 'w' : 'n';
   return '-';
 }
 
@@ -83,10 +90,12 @@ uint64_t wr_cost_id(const char *device_name) {
   const cost_class *class = class_of(device_name, &is_known);
   id = with_double(with_double(with_double(0, CACHE_BYTES), X_CACHE_BYTES), LEAST_HUBS);
   id = with_double(with_double(with_double(id, X_NEAR_BYTES), LEAST_HUB_ENTRIES), LEAST_NARROW);
+  id = with_double(with_double(with_double(id, NARROW_BYTES), MIDDLING_ROWS), LONG_ROWS);
   for (int k = 0; k < class->count; k++) {
     const wr_cost_row *row = &class->rows[k];
     for (const char *c = row->backend; *c; c++) id = wr_hash(id, (uint64_t)*c);
     id = wr_hash(id, (uint64_t)row->layout << 8 | (uint64_t)row->type << 4 | (uint64_t)row->valued);
+    id = wr_hash(id, (uint64_t)row->group);
     for (int term = 0; term < WR_HOT_TERMS; term++) id = with_double(id, (double)row->hot[term]);
     for (int term = 0; term < WR_PREPARE_TERMS; term++) id = with_double(id, (double)row->prepare[term]);
   }
@@ -116,9 +125,14 @@ static double sum(const float *coefficient, const double *term, int count) {
   return total * 1e-6;
 }
 
+static int group_of(const wr_matrix_features *f) {
+  double mean = (double)f->nnz / fmax(1, (double)f->nrows);
+  return 3 * (f->nnz >= FEW_ENTRIES) + (mean >= MIDDLING_ROWS) + (mean >= LONG_ROWS);
+}
+
 static int is_of(const wr_cost_row *row, const wr_backend *backend, const wr_matrix_features *f, wr_type type) {
   return strcmp(row->backend, backend->name) == 0 && row->type == type && row->valued == f->valued &&
-         row->is_large == (f->nnz >= FEW_ENTRIES);
+         row->group == group_of(f);
 }
 
 int wr_cost_expect(const char *device_name, const wr_backend *backend, const wr_plan_info *info,

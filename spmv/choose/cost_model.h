@@ -15,13 +15,13 @@ typedef struct wr_cost {
   double first;             /* s that the first use in a process takes besides: its kernels are loaded */
 } wr_cost;
 
-/* One backend with one of its layouts (wr_cost_layout), for small matrices or for large ones. */
+/* One backend with one of its layouts (wr_cost_layout), for a group of matrices. */
 typedef struct wr_cost_row {
   const char *backend;
   char layout;
   wr_type type;
   int valued;
-  int is_large; /* of matrices with FEW_ENTRIES or more (cost_table.h) */
+  int group; /* 0, 1, 2: small matrices with short, middling, long rows; 3, 4, 5: large ones (bounds: cost_table.h) */
   float hot[WR_HOT_TERMS], prepare[WR_PREPARE_TERMS]; /* us a unit of each term, none below 0 */
 } wr_cost_row;
 

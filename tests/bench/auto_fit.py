@@ -16,7 +16,7 @@ features of a matrix of any line that has them; so lines that were made before s
 
 on any machine. Coefficients are fitted on all matrices; none is below 0, and errors count relative to the time. Unseen
 matrices of bench_all.py, and real ones, are judged in five parts, each by coefficients that were fitted without it. Of a
-backend that was timed with several knobs the default counts. Needs numpy.
+backend that was timed with several knobs the default counts. Needs numpy and scipy.
 """
 import argparse
 import json
@@ -26,6 +26,7 @@ import sys
 import zlib
 
 import numpy
+import scipy.optimize
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import bench_all  # noqa: E402
@@ -33,11 +34,15 @@ import bench_all  # noqa: E402
 # Those of spmv/choose/choose.c, and of LAYOUTS those of wr_cost_layout in spmv/choose/cost_model.c.
 CANDIDATES = ("csr_thread_unrolled", "csr_warp", "merge_csr", "merbit", "bsr_unrolled", "lane_csr", "sell",
               "sell_coded", "sliced_dia")
-LEAST_HUBS, LEAST_HUB_ENTRIES, LEAST_NARROW = 0.3, 8e6, 0.75
+LEAST_HUBS, LEAST_HUB_ENTRIES, LEAST_NARROW, NARROW_BYTES = 0.3, 8e6, 0.75, 60e6
 CACHE_BYTES, X_CACHE_BYTES, X_NEAR_BYTES = 30e6, 25e6, 200e3
 MULTIPLIES = (1, 50, 200, 1000)
-# A size has coefficients of its own, to which matrices of the other size count little. Below, lane_csr has one kernel.
-FEW_ENTRIES, OTHER_SIZE = 1_080_000, 0.1
+# A group of matrices, small or large, with short, middling or long rows, has coefficients of its own, to which other matrices
+# count little. Small ones have one kernel of lane_csr.
+FEW_ENTRIES, MIDDLING_ROWS, LONG_ROWS, OTHER_GROUP = 1_080_000, 6, 16, 0.1
+GROUPS = 6
+LAUNCH = 2  # us that a multiply takes at least
+SMALL = 32_000  # entries up to which unseen matrices are judged apart
 REAL = 4  # times as much as a generated matrix a real one counts, as there are few of them
 FOLDS = 5
 
@@ -50,7 +55,8 @@ class Row:
         self.valued, self.features = matrix["has_values"], features
         self.rows, self.columns, self.entries = matrix["nrows"], matrix["ncols"], matrix["nnz"]
         self.runs = {run["label"]: run for run in matrix["runs"] if run.get("ran") and run.get("hot")}
-        self.is_large = self.entries >= FEW_ENTRIES
+        mean = self.entries / max(1, self.rows)
+        self.group = 3 * (self.entries >= FEW_ENTRIES) + (mean >= MIDDLING_ROWS) + (mean >= LONG_ROWS)
         self.is_real = not self.name.startswith("gen:")
         self.is_seen = not self.is_real and not bench_all.may_be_drawn(self.name)
 
@@ -71,14 +77,17 @@ class Row:
             return "v" if self.valued and plan["format_bytes"] >= self.entries * width else "c"
         if label == "lane_csr":
             f = self.features
-            if f["narrow"] >= LEAST_NARROW:
-                return "w"
-            return "h" if f["hubs"] >= LEAST_HUBS and self.entries >= LEAST_HUB_ENTRIES else "n"
+            if f["hubs"] >= LEAST_HUBS and self.entries >= LEAST_HUB_ENTRIES:
+                return "h"
+            size = width if self.valued else 0
+            caches = (2 if size else numpy.inf) if self.precision == "f32" else (0.5 if size else 1)
+            is_large = self.entries * (4 + size) > caches * NARROW_BYTES
+            return "w" if is_large and f["narrow"] >= LEAST_NARROW else "n"
         return "-"
 
     def key(self, label):
         """That of the backend's coefficients in a table."""
-        return label, self.layout(label), self.precision, self.valued, self.is_large
+        return label, self.layout(label), self.precision, self.valued, self.group
 
     def terms(self, label):
         """As cost_terms in spmv/choose/cost_model.c."""
@@ -96,17 +105,10 @@ class Row:
 
 
 def least_squares(terms, times):
-    """Coefficients >= 0 with the least squares of (sum - time), by coordinate descent."""
+    """Coefficients >= 0 with the least squares of (sum - time)."""
     scale = numpy.sqrt((terms * terms).sum(0))
     scale[scale == 0] = 1
-    terms = terms / scale
-    products, target = terms.T @ terms, terms.T @ times
-    x = numpy.zeros(terms.shape[1])
-    for _ in range(400):
-        for j in range(len(x)):
-            if products[j, j] > 0:
-                x[j] = max(0, x[j] + (target[j] - products[j] @ x) / products[j, j])
-    return x / scale
+    return scipy.optimize.nnls(terms / scale, times)[0] / scale
 
 
 def fit(terms, times, counts):
@@ -152,10 +154,13 @@ def fit_all(rows):
             if label in row.runs:
                 groups.setdefault(row.key(label)[:-1], []).append(row)
     for key, members in groups.items():
-        for is_large in (False, True):
-            counts = [(1 if row.is_large == is_large else OTHER_SIZE) * (REAL if row.is_real else 1) for row in members]
-            table[key + (is_large,)] = tuple(fit([row.terms(key[0])[k] for row in members],
-                                              [row.times(key[0])[k] for row in members], counts) for k in (0, 1))
+        for group in range(GROUPS):
+            counts = [(1 if row.group == group else OTHER_GROUP) * (REAL if row.is_real else 1) for row in members]
+            hot, prepare = (fit([row.terms(key[0])[k] for row in members],
+                                [row.times(key[0])[k] - least for row in members], counts)
+                            for k, least in ((0, LAUNCH), (1, 0)))
+            hot[0] += LAUNCH
+            table[key + (group,)] = hot, prepare
     return table
 
 
@@ -200,8 +205,10 @@ def judge_all(tables, rows, multiplies):
 def page(tables, rows, fixed="merbit"):
     lines = ["| matrices | multiplies | auto within 10% | within 1.5 times | worst | best candidate within 10% | worst "
              f"| always {fixed} within 10% | worst |", "|---|---:|---:|---:|---:|---:|---:|---:|---:|"]
-    groups = {"seen": [row for row in rows if row.is_seen], "real": [row for row in rows if row.is_real],
-              "unseen": [row for row in rows if not row.is_seen and not row.is_real]}
+    unseen = [row for row in rows if not row.is_seen and not row.is_real]
+    groups = {"seen": [row for row in rows if row.is_seen], "unseen": [row for row in unseen if row.entries > SMALL],
+              f"unseen, up to {SMALL} entries": [row for row in unseen if row.entries <= SMALL],
+              "real files": [row for row in rows if row.is_real]}
     for what, group in groups.items():
         for multiplies in MULTIPLIES:
             found = judge_all(tables, group, multiplies)
@@ -240,15 +247,18 @@ def source(classes):
              "#ifndef WR_COST_TABLE_H", "#define WR_COST_TABLE_H", "", '#include "spmv/choose/cost_model.h"', "",
              f"#define LEAST_HUBS {LEAST_HUBS} /* share of the entries from which lane_csr keeps hubs, ... */",
              f"#define LEAST_HUB_ENTRIES {LEAST_HUB_ENTRIES:.0f} /* ... of a matrix with so many */",
-             f"#define LEAST_NARROW {LEAST_NARROW} /* share of chunks from which it has 16-bit columns */",
+             f"#define LEAST_NARROW {LEAST_NARROW} /* share of chunks from which it has 16-bit columns, ... */",
+             f"#define NARROW_BYTES {NARROW_BYTES:.0f} /* ... by the size of its entries: of the second-level cache */",
              f"#define FEW_ENTRIES {FEW_ENTRIES} /* from which on a matrix is large */",
+             f"#define MIDDLING_ROWS {MIDDLING_ROWS} /* mean of the entries of a row from which its rows are middling */",
+             f"#define LONG_ROWS {LONG_ROWS} /* the same for long ones */",
              f"#define CACHE_BYTES {CACHE_BYTES:.0f} /* of a multiply that the second-level cache holds */",
              f"#define X_CACHE_BYTES {X_CACHE_BYTES:.0f} /* of x */",
              f"#define X_NEAR_BYTES {X_NEAR_BYTES:.0f} /* of x, that a first-level cache holds */", "", "/* clang-format off */"]
     for k, table in enumerate(classes.values(), 1):
         lines.append(f"static const wr_cost_row rows_{k}[] = {{")
-        for (label, layout, precision, valued, is_large), (hot, prepare) in sorted(table.items()):
-            lines.append(f'    {{"{label}", \'{layout}\', WR_{precision.upper()}, {int(valued)}, {int(is_large)},\n     {{'
+        for (label, layout, precision, valued, group), (hot, prepare) in sorted(table.items()):
+            lines.append(f'    {{"{label}", \'{layout}\', WR_{precision.upper()}, {int(valued)}, {group},\n     {{'
                          + ", ".join(map(number, hot)) + "},\n     {" + ", ".join(map(number, prepare)) + "}},")
         lines.append("};")
     lines += ["/* clang-format on */", "", "typedef struct cost_class {", "  const char *device; /* a part of its name */",
