@@ -7,10 +7,10 @@
 #define LEAST_HUBS 0.3 /* share of the entries from which lane_csr keeps hubs, ... */
 #define LEAST_HUB_ENTRIES 8000000 /* ... of a matrix with so many */
 #define LEAST_NARROW 0.75 /* share of chunks from which it has 16-bit columns, ... */
-#define NARROW_BYTES 60000000 /* ... by the size of its entries: of the second-level cache */
+#define NARROW_BYTES 60000000 /* ... in which its entries do not fit: of a second-level cache */
 #define FEW_ENTRIES 1080000 /* from which on a matrix is large */
-#define MIDDLING_ROWS 6 /* mean of the entries of a row from which its rows are middling */
-#define LONG_ROWS 16 /* the same for long ones */
+#define MIDDLING_ROWS 6 /* mean of the entries of a row from which rows are middling, ... */
+#define LONG_ROWS 16 /* ... and long */
 #define CACHE_BYTES 30000000 /* of a multiply that the second-level cache holds */
 #define X_CACHE_BYTES 25000000 /* of x */
 #define X_NEAR_BYTES 200000 /* of x, that a first-level cache holds */

@@ -248,10 +248,10 @@ def source(classes):
              f"#define LEAST_HUBS {LEAST_HUBS} /* share of the entries from which lane_csr keeps hubs, ... */",
              f"#define LEAST_HUB_ENTRIES {LEAST_HUB_ENTRIES:.0f} /* ... of a matrix with so many */",
              f"#define LEAST_NARROW {LEAST_NARROW} /* share of chunks from which it has 16-bit columns, ... */",
-             f"#define NARROW_BYTES {NARROW_BYTES:.0f} /* ... by the size of its entries: of the second-level cache */",
+             f"#define NARROW_BYTES {NARROW_BYTES:.0f} /* ... in which its entries do not fit: of a second-level cache */",
              f"#define FEW_ENTRIES {FEW_ENTRIES} /* from which on a matrix is large */",
-             f"#define MIDDLING_ROWS {MIDDLING_ROWS} /* mean of the entries of a row from which its rows are middling */",
-             f"#define LONG_ROWS {LONG_ROWS} /* the same for long ones */",
+             f"#define MIDDLING_ROWS {MIDDLING_ROWS} /* mean of the entries of a row from which rows are middling, ... */",
+             f"#define LONG_ROWS {LONG_ROWS} /* ... and long */",
              f"#define CACHE_BYTES {CACHE_BYTES:.0f} /* of a multiply that the second-level cache holds */",
              f"#define X_CACHE_BYTES {X_CACHE_BYTES:.0f} /* of x */",
              f"#define X_NEAR_BYTES {X_NEAR_BYTES:.0f} /* of x, that a first-level cache holds */", "", "/* clang-format off */"]
