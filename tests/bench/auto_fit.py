@@ -43,7 +43,8 @@ FEW_ENTRIES, MIDDLING_ROWS, LONG_ROWS, OTHER_GROUP = 1_080_000, 6, 16, 0.1
 GROUPS = 6
 LAUNCH = 2  # us that a multiply takes at least
 SMALL = 32_000  # entries up to which unseen matrices are judged apart
-REAL = 4  # times as much as a generated matrix a real one counts, as there are few of them
+# So many times as much as another matrix a real one counts, and one with so many entries, as there are few of them.
+REAL, MANY_ENTRIES, MANY = 4, 20e6, 8
 FOLDS = 5
 
 
@@ -55,10 +56,11 @@ class Row:
         self.valued, self.features = matrix["has_values"], features
         self.rows, self.columns, self.entries = matrix["nrows"], matrix["ncols"], matrix["nnz"]
         self.runs = {run["label"]: run for run in matrix["runs"] if run.get("ran") and run.get("hot")}
-        mean = self.entries / max(1, self.rows)
-        self.group = 3 * (self.entries >= FEW_ENTRIES) + (mean >= MIDDLING_ROWS) + (mean >= LONG_ROWS)
         self.is_real = not self.name.startswith("gen:")
         self.is_seen = not self.is_real and not bench_all.may_be_drawn(self.name)
+        mean = self.entries / max(1, self.rows)
+        self.group = 3 * (self.entries >= FEW_ENTRIES) + (mean >= MIDDLING_ROWS) + (mean >= LONG_ROWS)
+        self.often = (REAL if self.is_real else 1) * (MANY if self.entries >= MANY_ENTRIES else 1)
 
     def times(self, label):
         """Microseconds of a multiply and of preparing."""
@@ -155,7 +157,7 @@ def fit_all(rows):
                 groups.setdefault(row.key(label)[:-1], []).append(row)
     for key, members in groups.items():
         for group in range(GROUPS):
-            counts = [(1 if row.group == group else OTHER_GROUP) * (REAL if row.is_real else 1) for row in members]
+            counts = [row.often * (1 if row.group == group else OTHER_GROUP) for row in members]
             hot, prepare = (fit([row.terms(key[0])[k] for row in members],
                                 [row.times(key[0])[k] - least for row in members], counts)
                             for k, least in ((0, LAUNCH), (1, 0)))
