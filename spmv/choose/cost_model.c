@@ -95,8 +95,8 @@ uint64_t wr_cost_id(const char *device_name) {
     const wr_cost_row *row = &class->rows[k];
     for (const char *c = row->backend; *c; c++) id = wr_hash(id, (uint64_t)*c);
     id = wr_hash(id, (uint64_t)row->layout << 8 | (uint64_t)row->type << 4 | (uint64_t)row->valued);
-    id = wr_hash(id, (uint64_t)row->group);
-    for (int term = 0; term < WR_HOT_TERMS; term++) id = with_double(id, (double)row->hot[term]);
+    for (int group = 0; group < WR_COST_GROUPS; group++)
+      for (int term = 0; term < WR_HOT_TERMS; term++) id = with_double(id, (double)row->hot[group][term]);
     for (int term = 0; term < WR_PREPARE_TERMS; term++) id = with_double(id, (double)row->prepare[term]);
   }
   return id;
@@ -131,8 +131,7 @@ static int group_of(const wr_matrix_features *f) {
 }
 
 static int is_of(const wr_cost_row *row, const wr_backend *backend, const wr_matrix_features *f, wr_type type) {
-  return strcmp(row->backend, backend->name) == 0 && row->type == type && row->valued == f->valued &&
-         row->group == group_of(f);
+  return strcmp(row->backend, backend->name) == 0 && row->type == type && row->valued == f->valued;
 }
 
 int wr_cost_expect(const char *device_name, const wr_backend *backend, const wr_plan_info *info,
@@ -145,7 +144,7 @@ int wr_cost_expect(const char *device_name, const wr_backend *backend, const wr_
   for (int k = 0; k < class->count; k++) {
     const wr_cost_row *row = &class->rows[k];
     if (!is_of(row, backend, f, type) || row->layout != layout) continue;
-    *cost = (wr_cost){sum(row->prepare, prepare, WR_PREPARE_TERMS), sum(row->hot, hot, WR_HOT_TERMS),
+    *cost = (wr_cost){sum(row->prepare, prepare, WR_PREPARE_TERMS), sum(row->hot[group_of(f)], hot, WR_HOT_TERMS),
                       once_of(backend).first};
     return 1;
   }
@@ -163,8 +162,8 @@ wr_cost wr_cost_least(const char *device_name, const wr_backend *backend, const 
     /* Values that f32 holds have 4 bytes in some formats. */
     double bytes = (double)((f->nrows + f->ncols) * wr_type_bytes(type)) +
                    (f->valued && row->layout != 'c' ? 4 * (double)f->nnz : 0);
-    double multiply =
-        row->hot[0] + row->hot[1] * fmin(bytes, CACHE_BYTES) / 1e6 + row->hot[2] * fmax(0, bytes - CACHE_BYTES) / 1e6;
+    const float *hot = row->hot[group_of(f)];
+    double multiply = hot[0] + hot[1] * fmin(bytes, CACHE_BYTES) / 1e6 + hot[2] * fmax(0, bytes - CACHE_BYTES) / 1e6;
     least.prepare = fmin(least.prepare, row->prepare[0] * 1e-6), least.multiply = fmin(least.multiply, multiply * 1e-6);
     least.first = one.first + one.plan;
   }

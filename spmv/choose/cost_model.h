@@ -8,21 +8,21 @@
 
 WR_C_BEGIN
 
-enum { WR_HOT_TERMS = 14, WR_PREPARE_TERMS = 6 };
+enum { WR_HOT_TERMS = 14, WR_PREPARE_TERMS = 6, WR_COST_GROUPS = 6 };
 
 typedef struct wr_cost {
   double prepare, multiply; /* s; a multiply with the matrix in the caches as far as it fits          */
   double first;             /* s that the first use in a process takes besides: its kernels are loaded */
 } wr_cost;
 
-/* One backend with one of its layouts (wr_cost_layout), for a group of matrices. */
+/* One backend with one of its layouts (wr_cost_layout). Coefficients are us a unit of each term, none below 0; of a multiply for
+ * each group of matrices: 0, 1, 2: small ones with short, middling, long rows; 3, 4, 5: large ones (bounds: cost_table.h). */
 typedef struct wr_cost_row {
   const char *backend;
   char layout;
   wr_type type;
   int valued;
-  int group; /* 0, 1, 2: small matrices with short, middling, long rows; 3, 4, 5: large ones (bounds: cost_table.h) */
-  float hot[WR_HOT_TERMS], prepare[WR_PREPARE_TERMS]; /* us a unit of each term, none below 0 */
+  float prepare[WR_PREPARE_TERMS], hot[WR_COST_GROUPS][WR_HOT_TERMS];
 } wr_cost_row;
 
 /* What decides on the kernel that a plan of this backend takes, which has coefficients of its own: '1' or 'b', blocks of

@@ -89,7 +89,7 @@ class Row:
 
     def key(self, label):
         """That of the backend's coefficients in a table."""
-        return label, self.layout(label), self.precision, self.valued, self.group
+        return label, self.layout(label), self.precision, self.valued
 
     def terms(self, label):
         """As cost_terms in spmv/choose/cost_model.c."""
@@ -149,20 +149,21 @@ def read(paths, device):
 
 
 def fit_all(rows):
-    """{Row.key: (hot, prepare)}"""
-    groups, table = {}, {}
+    """{Row.key: (hot of each group, prepare)}"""
+    members, table = {}, {}
     for row in rows:
         for label in CANDIDATES:
             if label in row.runs:
-                groups.setdefault(row.key(label)[:-1], []).append(row)
-    for key, members in groups.items():
+                members.setdefault(row.key(label), []).append(row)
+    for key, mine in members.items():
+        hot, prepare = zip(*(row.terms(key[0]) for row in mine))
+        multiply, prepared = zip(*(row.times(key[0]) for row in mine))
+        groups = []
         for group in range(GROUPS):
-            counts = [row.often * (1 if row.group == group else OTHER_GROUP) for row in members]
-            hot, prepare = (fit([row.terms(key[0])[k] for row in members],
-                                [row.times(key[0])[k] - least for row in members], counts)
-                            for k, least in ((0, LAUNCH), (1, 0)))
-            hot[0] += LAUNCH
-            table[key + (group,)] = hot, prepare
+            counts = [row.often * (1 if row.group == group else OTHER_GROUP) for row in mine]
+            groups.append(fit(hot, numpy.array(multiply) - LAUNCH, counts))
+            groups[group][0] += LAUNCH
+        table[key] = groups, fit(prepare, prepared, [row.often for row in mine])
     return table
 
 
@@ -174,7 +175,7 @@ def fold_of(row):
 def expect(table, row, label, multiplies):
     hot, prepare = table[row.key(label)]
     by_hot, by_prepare = row.terms(label)
-    return prepare @ by_prepare + multiplies * (hot @ by_hot)
+    return prepare @ by_prepare + multiplies * (hot[row.group] @ by_hot)
 
 
 def judge(table, rows, multiplies):
@@ -259,9 +260,11 @@ def source(classes):
              f"#define X_NEAR_BYTES {X_NEAR_BYTES:.0f} /* of x, that a first-level cache holds */", "", "/* clang-format off */"]
     for k, table in enumerate(classes.values(), 1):
         lines.append(f"static const wr_cost_row rows_{k}[] = {{")
-        for (label, layout, precision, valued, group), (hot, prepare) in sorted(table.items()):
-            lines.append(f'    {{"{label}", \'{layout}\', WR_{precision.upper()}, {int(valued)}, {group},\n     {{'
-                         + ", ".join(map(number, hot)) + "},\n     {" + ", ".join(map(number, prepare)) + "}},")
+        for (label, layout, precision, valued), (hot, prepare) in sorted(table.items()):
+            lines.append(f'    {{"{label}", \'{layout}\', WR_{precision.upper()}, {int(valued)}, {{'
+                         + ", ".join(map(number, prepare)) + "},")
+            lines += ["     " + "{{"[group > 0:] + ", ".join(map(number, group_hot)) + "}" + (",", "}},")[group == GROUPS - 1]
+                      for group, group_hot in enumerate(hot)]
         lines.append("};")
     lines += ["/* clang-format on */", "", "typedef struct cost_class {", "  const char *device; /* a part of its name */",
               "  int count;", "  const wr_cost_row *rows;", "} cost_class;", "",
