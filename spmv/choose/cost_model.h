@@ -15,8 +15,9 @@ typedef struct wr_cost {
   double first;             /* s that the first use in a process takes besides: its kernels are loaded */
 } wr_cost;
 
-/* One backend with one of its layouts (wr_cost_layout). Coefficients are us a unit of each term, none below 0; of a multiply for
- * each group of matrices: 0, 1, 2: small ones with short, middling, long rows; 3, 4, 5: large ones (bounds: cost_table.h). */
+/* One backend with one of its layouts (wr_cost_layout). Coefficients are us a unit of each term, none below 0. Those of a
+ * multiply are for a group of matrices: 0, 1, 2: small ones with short, middling, long rows; 3, 4, 5: large ones (their bounds
+ * are in cost_table.h). */
 typedef struct wr_cost_row {
   const char *backend;
   char layout;
