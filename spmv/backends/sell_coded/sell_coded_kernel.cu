@@ -134,15 +134,16 @@ __global__ void __launch_bounds__(THREADS, blocks_of(W, sizeof(T) == 8 && MASK !
 
 template <typename T, wr_coded_kind KIND, int W>
 static wr_status launch_words(wr_env *env, const coded_args<T> &a, const wr_finish<T> &finish) {
-  wr_finish_mask mask = wr_finish_mask_of(finish);
-  const int most = blocks_of(W, sizeof(T) == 8 && mask != WR_HOLDS_NOTHING);
+  constexpr bool IS_PATTERN = KIND == WR_CODED_PATTERN || KIND == WR_PLAIN_PATTERN;
   const bool is_small = wr_coded_is_plain(KIND) && a.format.words < SMALL_WORDS * wr_cuda_processors(env) &&
                         a.format.words > PLAIN * a.format.slices;
-  unsigned grid = wr_cuda_grid(env, (a.format.slices + WARPS - 1) / WARPS, is_small ? BLOCKS_OF_SMALL : most);
-  auto kernel = mask == WR_HOLDS_NOTHING        ? sell_coded<T, KIND, W, WR_HOLDS_NOTHING>
-                : mask == WR_HOLDS_DOT_AND_NORM ? sell_coded<T, KIND, W, WR_HOLDS_DOT_AND_NORM>
-                                                : sell_coded<T, KIND, W, WR_HOLDS_ANY>;
-  PASS(WR_LAUNCH_EARLY(env, (kernel), grid, THREADS, 0, a, finish));
+  unsigned grid = 0;
+  PASS((wr_finish_with_mask<T, IS_PATTERN>(wr_finish_mask_of(finish), [&](auto known) {
+    constexpr wr_finish_mask MASK = known.value;
+    constexpr int MOST = blocks_of(W, sizeof(T) == 8 && MASK != WR_HOLDS_NOTHING);
+    grid = wr_cuda_grid(env, (a.format.slices + WARPS - 1) / WARPS, is_small ? BLOCKS_OF_SMALL : MOST);
+    return WR_LAUNCH_EARLY(env, (sell_coded<T, KIND, W, MASK>), grid, THREADS, 0, a, finish);
+  })));
   return wr_left_sums_launch(env, finish.sums, grid);
 }
 

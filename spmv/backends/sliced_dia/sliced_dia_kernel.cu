@@ -160,12 +160,10 @@ __global__ void __launch_bounds__(THREADS, (blocks_of<T, KIND>()))
 
 template <typename T, wr_dia_kind KIND>
 static wr_status launch_kind(wr_env *env, const dia_args<T> &a, const wr_finish<T> &finish) {
-  wr_finish_mask mask = wr_finish_mask_of(finish);
   unsigned grid = wr_cuda_grid(env, (a.format.slices + WARPS - 1) / WARPS, blocks_of<T, KIND>());
-  auto kernel = mask == WR_HOLDS_NOTHING        ? sliced_dia<T, KIND, WR_HOLDS_NOTHING>
-                : mask == WR_HOLDS_DOT_AND_NORM ? sliced_dia<T, KIND, WR_HOLDS_DOT_AND_NORM>
-                                                : sliced_dia<T, KIND, WR_HOLDS_ANY>;
-  PASS(WR_LAUNCH_EARLY(env, (kernel), grid, THREADS, 0, a, finish));
+  PASS((wr_finish_with_mask<T, KIND == WR_DIA_PATTERN>(wr_finish_mask_of(finish), [&](auto known) {
+    return WR_LAUNCH_EARLY(env, (sliced_dia<T, KIND, known.value>), grid, THREADS, 0, a, finish);
+  })));
   return wr_left_sums_launch(env, finish.sums, grid);
 }
 
