@@ -117,7 +117,8 @@ __global__ void __launch_bounds__(THREADS, blocks_of(W, sizeof(T) == 8 && MASK !
     if (ends) next = after, after = coded_slice<KIND>(c, slice + 2 * stride);
     uint32_t then[W];
     coded_load(c, next, then);
-    wr_finish_rows<T, 1> row = {};
+    wr_finish_rows<T, 1> row;
+    if (MASK & WR_HOLDS_SCALE) row = {}; /* g++ cannot see that it is read in the case alone in which it is loaded */
     if (ends && exists) wr_finish_load(finish, i, row);
     sum = coded_add<T, KIND, W>(a, table, here, i, words, sum);
     if (ends && exists) {
