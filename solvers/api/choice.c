@@ -110,9 +110,7 @@ wr_status wr_choice_automatic(const char *option, const char *text, wr_place pla
 static wr_status expect_in_parts(wr_comm *comm, const wr_expected *expected, int count, double multiplies,
                                  double *times) {
   for (int k = 0; k < count; k++)
-    times[k] = expected[k].refusal.status != WR_OK
-                   ? INFINITY
-                   : expected[k].prepare + expected[k].first + multiplies * expected[k].multiply;
+    times[k] = expected[k].refusal.status != WR_OK ? INFINITY : wr_expected_total(&expected[k], multiplies);
   return wr_comm_max(comm, times, count);
 }
 
@@ -146,7 +144,7 @@ static wr_status prepare_in_parts(wr_comm *comm, wr_csr *A, wr_env *env, const w
                             .multiplies = use->multiplies,
                             .warning = chosen->warning,
                             .prepare = expected[best].prepare + expected[best].first,
-                            .multiply = expected[best].multiply,
+                            .multiply = expected[best].multiply + expected[best].epilogue,
                             .second = isfinite(times[second]) ? expected[second].backend : NULL,
                             .second_total = times[second]};
       snprintf(chosen->line, sizeof chosen->line,

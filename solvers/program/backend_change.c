@@ -25,7 +25,7 @@ static const wr_expected *find_better(const wr_backend_change *b) {
     const wr_expected *e = &b->expected[k];
     int may = e->refusal.status == WR_OK && e->backend != wr_plan_backend(b->plan) &&
               e->info.sum_unit <= now->sum_unit && e->info.term_unit <= now->term_unit;
-    double there = slowness(b) * (e->prepare + e->first + b->left * e->multiply);
+    double there = slowness(b) * wr_expected_total(e, b->left);
     if (may && there < least) best = e, least = there;
   }
   return best;
@@ -56,7 +56,7 @@ static wr_status change_to(wr_backend_change *b, const wr_expected *e) {
   const wr_backend *before = wr_plan_backend(b->plan);
   *b->changed = (wr_run_changed){.to = e->backend, .iterations = b->iterations,
                                  .multiplies = llround(b->per_iteration * (double)b->iterations), .left = b->left,
-                                 .multiply = b->multiply, .to_multiply = slowness(b) * e->multiply,
+                                 .multiply = b->multiply, .to_multiply = slowness(b) * (e->multiply + e->epilogue),
                                  .to_prepare = slowness(b) * (e->prepare + e->first)};
   TRY(wr_plan_create(e->backend, NULL, b->A, b->env, &plan));
   TRY(wr_plan_prepare(plan));

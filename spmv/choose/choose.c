@@ -66,7 +66,8 @@ typedef struct contest {
 static wr_cost calibrated(const contest *c, const wr_backend *backend, wr_cost cost) {
   for (int k = 0; c->is_calibrated && k < WR_MOST_CANDIDATES && names[c->env->place][k]; k++)
     if (strcmp(names[c->env->place][k], backend->name) == 0)
-      cost.prepare *= c->factors[k].prepare, cost.multiply *= c->factors[k].multiply;
+      cost.prepare *= c->factors[k].prepare, cost.multiply *= c->factors[k].multiply,
+          cost.epilogue *= c->factors[k].multiply;
   return cost;
 }
 
@@ -109,6 +110,10 @@ static int expect(const contest *c, const wr_backend *backend, const wr_plan_inf
   return 1;
 }
 
+static double total_of(wr_cost cost, double multiplies) {
+  return cost.prepare + cost.first + multiplies * (cost.multiply + cost.epilogue);
+}
+
 static int may_be_resident(const contest *c, const wr_plan *plan) {
   return c->use->resident && !c->env->deterministic && wr_plan_backend(plan)->rows &&
          c->features.most <= RESIDENT_ROW && wr_plan_get_info(plan)->apply_bytes < resident_bytes;
@@ -124,13 +129,13 @@ static int is_beaten(const contest *c, const wr_backend *backend) {
   wr_cost least = on_host ? wr_cost_least_host(&c->features, c->env->type)
                           : wr_cost_least(c->env->device_name, backend, &c->features, c->env->type);
   least = calibrated(c, backend, least);
-  return least.prepare + least.first + c->use->multiplies * least.multiply >= c->at[0].total;
+  return total_of(least, c->use->multiplies) >= c->at[0].total;
 }
 
 /* Takes over the plan. */
 static void enter(contest *c, wr_plan *plan, wr_cost cost) {
   int place = c->count++;
-  double total = cost.prepare + cost.first + c->use->multiplies * cost.multiply;
+  double total = total_of(cost, c->use->multiplies);
   for (; place > 0 && c->at[place - 1].total > total; place--) c->at[place] = c->at[place - 1];
   c->at[place] = (candidate){plan, cost, total};
 }
@@ -244,7 +249,7 @@ static void describe(const contest *c, const finalists *final, wr_chosen *chosen
            "%s has the %s expected time for %.0f multiplies: %.3g ms to prepare and %.3g us each%s; rows have %.1f "
            "entries%s%s%s",
            chosen->backend->name, final->won < final->second ? "least" : "second least", c->use->multiplies,
-           chosen->prepare * 1e3, won->cost.multiply * 1e6, second, f->mean, sectors, other, timed);
+           chosen->prepare * 1e3, chosen->multiply * 1e6, second, f->mean, sectors, other, timed);
 }
 
 wr_status wr_plan_choose(wr_csr *A, wr_env *env, const wr_plan_use *use, wr_plan **plan, wr_chosen *chosen) {
@@ -272,7 +277,7 @@ wr_status wr_plan_choose(wr_csr *A, wr_env *env, const wr_plan_use *use, wr_plan
   if (c.learns && chosen->timed > 0) TRY(learn(&c, use->calibration, &final, chosen));
   candidate *won = &c.at[final.won], *second = final.second < c.count ? &c.at[final.second] : NULL;
   chosen->backend = wr_plan_backend(won->plan), chosen->prepare = won->cost.prepare + won->cost.first;
-  chosen->multiply = won->cost.multiply;
+  chosen->multiply = won->cost.multiply + won->cost.epilogue;
   if (second) chosen->second = wr_plan_backend(second->plan), chosen->second_total = second->total;
   describe(&c, &final, chosen);
   *plan = won->plan, won->plan = NULL;
@@ -295,11 +300,15 @@ static wr_status expect_one(const contest *c, wr_csr *A, wr_env *env, wr_expecte
   PASS(status);
   e->info = *wr_plan_get_info(plan);
   if (expect(c, e->backend, &e->info, &cost))
-    e->prepare = cost.prepare, e->multiply = cost.multiply, e->first = cost.first;
+    e->prepare = cost.prepare, e->multiply = cost.multiply, e->epilogue = cost.epilogue, e->first = cost.first;
   else
     (void)wr_error_keep(&e->refusal, wr_fail(WR_EUNAVAILABLE, "the model has no times of it for such a matrix"));
   wr_plan_destroy(plan);
   return WR_OK;
+}
+
+double wr_expected_total(const wr_expected *e, double multiplies) {
+  return total_of((wr_cost){e->prepare, e->multiply, e->epilogue, e->first}, multiplies);
 }
 
 wr_status wr_plans_expect(wr_csr *A, wr_env *env, const char *calibration, wr_expected expected[WR_MOST_CANDIDATES],

@@ -19,7 +19,8 @@ typedef struct wr_plan_use {
 typedef struct wr_chosen {
   const wr_backend *backend, *second; /* NULL: nothing was chosen; there is no second */
   double multiplies;                  /* expected                                     */
-  double prepare, multiply;           /* s of each that are expected of the backend, of preparing with its first use */
+  double prepare, multiply;           /* s that are expected of the backend: to prepare it, with its first use, and of a */
+                                      /* multiply with its epilogue                                                      */
   double second_total;                /* s in all that are expected of the second     */
   double timed, second_timed;         /* s of a multiply by each; 0: not timed        */
   char line[480];                     /* one line: by what it was chosen              */
@@ -40,11 +41,15 @@ enum { WR_MOST_CANDIDATES = 9 };
 typedef struct wr_expected {
   const wr_backend *backend;
   double prepare, multiply; /* s                                                  */
+  double epilogue;          /* s besides, of a multiply in a solve                */
   double first;             /* s besides, for the first use in a process          */
   int is_calibrated;        /* 1: by the file of calibration.h                    */
   wr_plan_info info;        /* the estimates of its plan                          */
   wr_error refusal;         /* not WR_OK: it cannot multiply with A; no times then */
 } wr_expected;
+
+/* s that are expected of a solve with so many multiplies, preparation included. */
+double wr_expected_total(const wr_expected *e, double multiplies);
 
 /* expected[*count] := the candidates of env's place that are built, the place's default backend first. Nothing is prepared or
  * timed. Makes A's device view; where A's rows are on the device alone, backends that read them on the host are refused.

@@ -102,21 +102,29 @@ uint64_t wr_cost_id(const char *device_name) {
   return id;
 }
 
-/* What the first preparation and multiply of a process take besides, beyond those of csr_warp, as a backend's kernels are
- * loaded, all of a source file at once; and what a plan takes that reads a sample of the entries. Seconds (docs/auto.md). */
-typedef struct once {
+/* What the table does not have, as it is fitted to plain multiplies of prepared plans (docs/auto.md). Seconds. */
+typedef struct beside {
   const char *backend;
-  double first, plan;
-} once;
+  double first; /* of the first preparation and multiply of a process beyond those of csr_warp, as a backend's kernels are */
+                /* loaded, all of a source file at once                                                                    */
+  double plan;  /* of a plan that reads a sample of the entries                                                            */
+  double epilogue, epilogue_row; /* of a multiply in a solve: of any, and of a row                                         */
+} beside;
 
-static once once_of(const wr_backend *backend) {
-  static const once table[] = {{"csr_thread_unrolled", 1.0e-3, 0}, {"merge_csr", 0.45e-3, 0},
-                               {"merbit", 2.0e-3, 0},              {"lane_csr", 1.9e-3, 0},
-                               {"sell", 2.0e-3, 0},                {"sell_coded", 2.4e-3, 0.4e-3},
-                               {"sliced_dia", 1.1e-3, 0.3e-3},     {"bsr_unrolled", 4.2e-3, 1e-3}};
+static beside beside_of(const wr_backend *backend) {
+  static const beside table[] = {
+      {"csr_thread_unrolled", 1.0e-3, 0, 6.9e-6, 5.2e-12}, {"csr_warp", 0, 0, 8.3e-6, 59.9e-12},
+      {"merge_csr", 0.45e-3, 0, 6.3e-6, 7.8e-12},          {"merbit", 2.0e-3, 0, 8.5e-6, 3.8e-12},
+      {"lane_csr", 1.9e-3, 0, 8.6e-6, 3.8e-12},            {"sell", 2.0e-3, 0, 8.4e-6, 3.7e-12},
+      {"sell_coded", 2.4e-3, 0.4e-3, 8.2e-6, 3.1e-12},     {"sliced_dia", 1.1e-3, 0.3e-3, 8.5e-6, 3.0e-12},
+      {"bsr_unrolled", 4.2e-3, 1e-3, 9.9e-6, 12.2e-12}};
   for (size_t k = 0; k < sizeof table / sizeof *table; k++)
     if (strcmp(table[k].backend, backend->name) == 0) return table[k];
-  return (once){0};
+  return (beside){0};
+}
+
+static double epilogue_of(const beside *b, const wr_matrix_features *f) {
+  return b->epilogue + b->epilogue_row * (double)f->nrows;
 }
 
 static double sum(const float *coefficient, const double *term, int count) {
@@ -139,13 +147,14 @@ int wr_cost_expect(const char *device_name, const wr_backend *backend, const wr_
   int is_known;
   double hot[WR_HOT_TERMS], prepare[WR_PREPARE_TERMS];
   const cost_class *class = class_of(device_name, &is_known);
+  const beside other = beside_of(backend);
   char layout = wr_cost_layout(backend, info, f, type);
   cost_terms(info, f, type, hot, prepare);
   for (int k = 0; k < class->count; k++) {
     const wr_cost_row *row = &class->rows[k];
     if (!is_of(row, backend, f, type) || row->layout != layout) continue;
     *cost = (wr_cost){sum(row->prepare, prepare, WR_PREPARE_TERMS), sum(row->hot[group_of(f)], hot, WR_HOT_TERMS),
-                      once_of(backend).first};
+                      epilogue_of(&other, f), other.first};
     return 1;
   }
   return 0;
@@ -153,9 +162,9 @@ int wr_cost_expect(const char *device_name, const wr_backend *backend, const wr_
 
 wr_cost wr_cost_least(const char *device_name, const wr_backend *backend, const wr_matrix_features *f, wr_type type) {
   int is_known;
-  wr_cost least = {INFINITY, INFINITY, 0};
+  wr_cost least = {.prepare = INFINITY, .multiply = INFINITY};
   const cost_class *class = class_of(device_name, &is_known);
-  const once one = once_of(backend);
+  const beside other = beside_of(backend);
   for (int k = 0; k < class->count; k++) {
     const wr_cost_row *row = &class->rows[k];
     if (!is_of(row, backend, f, type)) continue;
@@ -165,7 +174,7 @@ wr_cost wr_cost_least(const char *device_name, const wr_backend *backend, const 
     const float *hot = row->hot[group_of(f)];
     double multiply = hot[0] + hot[1] * fmin(bytes, CACHE_BYTES) / 1e6 + hot[2] * fmax(0, bytes - CACHE_BYTES) / 1e6;
     least.prepare = fmin(least.prepare, row->prepare[0] * 1e-6), least.multiply = fmin(least.multiply, multiply * 1e-6);
-    least.first = one.first + one.plan;
+    least.first = other.first + other.plan, least.epilogue = epilogue_of(&other, f);
   }
   return isfinite(least.multiply) ? least : (wr_cost){0};
 }

@@ -12,6 +12,7 @@ enum { WR_HOT_TERMS = 14, WR_PREPARE_TERMS = 6, WR_COST_GROUPS = 6 };
 
 typedef struct wr_cost {
   double prepare, multiply; /* s; a multiply with the matrix in the caches as far as it fits          */
+  double epilogue;          /* s that a solver's epilogue adds to a multiply, with a cache that its vectors share */
   double first;             /* s that the first use in a process takes besides: its kernels are loaded */
 } wr_cost;
 
