@@ -567,7 +567,8 @@ print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)
 
     def test_ctrl_c_while_the_library_computes(self):
         """Another thread sends the signal, so that the main one mostly is outside of Python when it arrives. Mass goes back and
-        forth between pairs of nodes: the power method does not end by itself."""
+        forth between pairs of nodes: the power method does not end by itself. While a GPU iterates by itself, the callback sees
+        few of its iterations, and need not see the second."""
         code = """
 import numpy as np, os, signal, threading, windrow
 ids = np.arange(20000)
@@ -580,7 +581,7 @@ for k in range(10):
     thread = threading.Thread(target=interrupt)
     thread.start()
     try:
-        windrow.pagerank(A, check_every=1, progress=lambda i, *_: i == 2 and begun.set(), **endless)
+        windrow.pagerank(A, check_every=1, progress=lambda i, *_: i >= 2 and begun.set(), **endless)
         thread.join()
         print("ended by itself")
     except KeyboardInterrupt:
