@@ -214,8 +214,9 @@ class Solver:
     deterministic : bool
         The same bits in every run.
     progress : callable, optional
-        ``progress(iteration, residual, target)`` at each check; iteration is -1 while something is prepared. Returning
-        True ends the solve with the outcome ``"interrupted"``; what it raises ends it and is raised by the call.
+        ``progress(iteration, residual, target)`` at each check, but every 0.05 s while a GPU iterates by itself; iteration
+        is -1 while something is prepared. Returning True ends the solve with the outcome ``"interrupted"``; what it raises
+        ends it and is raised by the call.
     shape : (int, int), optional
         As of `Matrix`.
 
@@ -398,8 +399,8 @@ def bicgstab(A, b, x0=None, *, rtol=1e-8, atol=0.0, maxiter=None, M=None, callba
     M : sparse matrix, array, operator or function, optional
         ``M @ r`` or ``M(r)`` approximates ``A^-1 r``.
     callback : callable, optional
-        ``callback(residual)`` at each check, with ``||b - A x|| / ||b||``. (SciPy gives the iterate, which may be on a
-        GPU.) Returning True ends the solve.
+        ``callback(residual)`` where `Solver` would call ``progress``, with ``||b - A x|| / ||b||``. (SciPy gives the
+        iterate, which may be on a GPU.) Returning True ends the solve.
     **options
         As of `Solver`.
 
