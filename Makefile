@@ -283,7 +283,7 @@ simt-programs: $(SIMT_PROGRAMS)
 simt-mpi: $(SIMT_MPI_PROGRAMS:%-mpi=%) $(SIMT_MPI_PROGRAMS)
 simt: simt-programs simt-mpi $(SIMT_TEST_PROGRAMS) ## programs that run kernels on the CPU, in $(BUILD)/simt
 
--include $(patsubst %.o,%.d,$(LIBRARY_OBJECTS) $(TEST_OBJECTS) $(call objects_of,$(MAINS) $(COMM_ALONE) $(COMM_MPI) $(TEST_MAINS)))
+-include $(patsubst %.o,%.d,$(LIBRARY_OBJECTS) $(TEST_OBJECTS) $(call objects_of,$(MAINS) $(COMM_ALONE) $(COMM_MPI) $(TEST_MAINS) $(KERNEL_TESTS)))
 -include $(patsubst %.o,%.d,$(filter $(SIMT)/%,$(SIMT_OBJECTS)) $(call simt_objects_of,$(SIMT_KERNEL_MAINS)))
 -include $(patsubst %,$(BUILD)/obj/%.d,$(FUZZ_SOURCES))
 -include $(patsubst $(BUILD)/bench/%,$(BUILD)/obj/tests/bench/%.c.d,$(BENCHES))
