@@ -20,12 +20,33 @@ static __device__ inline void wr_carry_give(uint64_t *carry, double sum) {
   *(volatile uint64_t *)carry = bits;
 }
 
-static __device__ inline double wr_carry_receive(uint64_t *carry) {
-  uint64_t bits = WR_CARRY_NOTHING;
+/* The sum at `carry`, where `bits` were read before. */
+static __device__ inline double wr_carry_await(uint64_t *carry, uint64_t bits) {
   double sum;
-  wr_spin_until([&] { return (bits = *(const volatile uint64_t *)carry) != WR_CARRY_NOTHING; });
+  if (bits == WR_CARRY_NOTHING)
+    wr_spin_until([&] { return (bits = *(const volatile uint64_t *)carry) != WR_CARRY_NOTHING; });
   *(volatile uint64_t *)carry = WR_CARRY_NOTHING;
   memcpy(&sum, &bits, sizeof sum);
+  return sum;
+}
+
+static __device__ inline double wr_carry_receive(uint64_t *carry) {
+  return wr_carry_await(carry, *(const volatile uint64_t *)carry);
+}
+
+/* The sum of carry[k] for k = first, first + step, ... before end, in this order, with AT_ONCE loads in flight. */
+template <int AT_ONCE>
+static __device__ inline double wr_carry_receive_every(uint64_t *carry, int first, int end, int step) {
+  double sum = 0;
+  for (int k = first; k < end; k += AT_ONCE * step) {
+    uint64_t bits[AT_ONCE];
+#pragma unroll
+    for (int n = 0; n < AT_ONCE; n++)
+      bits[n] = k + n * step < end ? *(const volatile uint64_t *)(carry + k + n * step) : 0;
+#pragma unroll
+    for (int n = 0; n < AT_ONCE; n++)
+      if (k + n * step < end) sum += wr_carry_await(carry + k + n * step, bits[n]);
+  }
   return sum;
 }
 

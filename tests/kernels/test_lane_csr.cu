@@ -44,6 +44,21 @@ static int64_t in_order(int64_t n) { return n; }
 /* A third of the entries in 5 columns, the others anywhere. */
 static int64_t with_hubs(int64_t n) { return n % 3 == 0 ? 100 * (n / 3 % 5) : (n * 2654435761u) % 4294967291u; }
 
+/* Chunks within a row, and the most of them among WR_LANE_CROWD, from the lengths of the rows. */
+static void check_crowds(const wr_lane_csr &there, const wr_csr *A) {
+  std::vector<int64_t> within((size_t)there.chunks, 1), crowd((size_t)(there.chunks / WR_LANE_CROWD + 1));
+  int64_t places = 0, count = 0;
+  for (int64_t i = 0; i < A->nrows; i++) {
+    places += std::max<int64_t>(A->row_ptr[i + 1] - A->row_ptr[i], 1);
+    within[(size_t)((places - 1) / WR_LANE_CHUNK)] = 0; /* a row ends in it */
+  }
+  for (size_t w = 0; w < within.size(); w++) count += within[w], crowd[w / WR_LANE_CROWD] += within[w];
+  const int64_t most = *std::max_element(crowd.begin(), crowd.end());
+  CHECKF(there.within == count && there.crowded == most,
+         "%lld chunks within rows, at most %lld together, not %lld and %lld", (long long)there.within,
+         (long long)there.crowded, (long long)count, (long long)most);
+}
+
 /* Builds, reads back and compares. hubs, wide, value_bytes: how many there must be; -1: any number. Returns the far entries. */
 static int64_t check_build(wr_env *env, wr_csr *A, wr_lane_choice choice, int64_t hubs, int64_t wide,
                            int value_bytes = -1) {
@@ -58,6 +73,7 @@ static int64_t check_build(wr_env *env, wr_csr *A, wr_lane_choice choice, int64_
   CHECKF(value_bytes < 0 || there.value_bytes == value_bytes, "%d bytes a value, not %d", there.value_bytes,
          value_bytes);
   CHECK((there.code == nullptr) == (there.low != nullptr) || there.chunks == 0);
+  check_crowds(there, A);
   CHECK_OK(wr_lane_csr_download(env, &there, &here));
   CHECK_OK(wr_lane_csr_decode(&here, &back));
   if (back) {
@@ -222,20 +238,73 @@ static void test_choice_of_hubs(wr_env *env) {
   }
 }
 
+/* Sets the multiprocessors of env and returns how many there were. */
+static int set_processors(wr_env *env, int processors) {
+  wr_cuda_state *state = (wr_cuda_state *)env->state;
+  const int before = state->processors;
+  state->processors = processors;
+  return before;
+}
+
 /* Chunks are ordered by default where 3 of 10 or more lie within a row and x has 1 MB or more, but not where one kernel
- * completes all rows, as with a row of 235 chunks. */
+ * completes all rows, as a warp has few chunks. */
 static void test_choice_of_order(wr_env *env) {
   CASE("the default orders chunks of long rows where x is large");
   const struct {
     int64_t ncols, length;
+    int processors;
     bool ordered;
-  } cases[] = {{1100000, 100000, true}, {1100000, 60000, false}, {100000, 99000, false}};
+  } cases[] = {{1100000, 60000, 1, true}, {1100000, 60000, 8, false}, {100000, 99000, 1, false}};
   for (const auto &of : cases) { /* one row is long, and as many entries are in rows of one */
     std::vector<int64_t> lengths((size_t)of.length + 1, 1);
     lengths[0] = of.length;
     wr_csr *A = matrix_of(lengths, of.ncols, true, [](int64_t n) { return n * 997; });
-    CHECKF((strstr(default_line(env, A).c_str(), "order of columns") != nullptr) == of.ordered, "%s",
-           default_line(env, A).c_str());
+    const int before = set_processors(env, of.processors);
+    const std::string line = default_line(env, A);
+    set_processors(env, before);
+    CHECKF((line.find("order of columns") != std::string::npos) == of.ordered, "%s", line.c_str());
+    wr_csr_free(A);
+  }
+}
+
+static bool is_alone(wr_env *env, wr_csr *A, int processors,
+                     wr_lane_choice choice = {0, 0, 0, 0, 0, 0, 0, WR_LANE_FULL, 0}) {
+  wr_csr_view view;
+  wr_lane_csr there;
+  CHECK_OK(wr_csr_device_view(A, env, &view));
+  CHECK_OK(wr_lane_csr_device_build(env, A->nrows, A->ncols, A->nnz, &view, &choice, &there));
+  const int before = set_processors(env, processors);
+  const bool alone = wr_lane_is_alone(env, &there);
+  set_processors(env, before);
+  wr_lane_csr_device_free(env, &there);
+  return alone;
+}
+
+/* One kernel completes all rows where a warp has up to seven chunks, or one and a half if those of long rows lie together. */
+static void test_choice_of_alone(wr_env *env) {
+  CASE("which matrices have one kernel");
+  auto column = [](int64_t n) { return n * 997; };
+  wr_csr *A = matrix_of(std::vector<int64_t>(7 * 64 * WR_LANE_CHUNK, 1), 1000, false, column);
+  CHECK(is_alone(env, A, 2) && !is_alone(env, A, 1));
+  CHECK(!is_alone(env, A, 2, {0, 0, 0, 1, 0, 0, 0, WR_LANE_FULL, 0}));
+  CHECK(!is_alone(env, A, 2, {1000, 0, 0, 0, 0, 0, 0, WR_LANE_FULL, 0}));
+  CHECK(env->type == WR_F32 || !is_alone(env, A, 2, {0, 0, 0, 0, 0, 0, 0, WR_LANE_CODED, 1}));
+  wr_csr_free(A);
+  A = matrix_of(std::vector<int64_t>(7 * 64 * WR_LANE_CHUNK + 1, 1), 1000, true, column);
+  CHECK(!is_alone(env, A, 2));
+  wr_csr_free(A);
+  for (bool together : {true, false}) { /* four long rows with a seventh of the chunks, and rows of one entry */
+    std::vector<int64_t> lengths(200004, 1);
+    for (size_t n = 0; n < 4; n++) lengths[together ? n : n * 50001] = 8000;
+    A = matrix_of(lengths, 1100000, true, column);
+    check_build(env, A, {0, 0, 0, 0, 0, 0, 0, WR_LANE_FULL, 0}, 0, -1);
+    CHECK(is_alone(env, A, 18) != together); /* 1.6 chunks a warp */
+    CHECK(is_alone(env, A, 19));
+    wr_csr_free(A);
+  }
+  for (int64_t chunks : {1535, 1537}) { /* a row over so many warps */
+    A = matrix_of({chunks * WR_LANE_CHUNK}, 1000000, true, [](int64_t n) { return n; });
+    CHECK(is_alone(env, A, 100) == (chunks < 1536));
     wr_csr_free(A);
   }
 }
@@ -429,6 +498,7 @@ static void test_device(wr_env *env) {
   test_windows(env);
   test_choice_of_hubs(env);
   test_choice_of_order(env);
+  test_choice_of_alone(env);
 }
 
 int main(void) {

@@ -92,6 +92,7 @@ struct lane_counts {
   unsigned long long within;  /* chunks that lie in a row                                      */
   unsigned long long missed;  /* not 0: a value that f32 does not have, or one without a code   */
   unsigned long long longest; /* the most chunks of a row                                      */
+  unsigned long long crowded; /* wr_lane_csr.crowded                                           */
 };
 
 template <typename T, typename P>
@@ -155,6 +156,22 @@ __global__ void __launch_bounds__(THREADS)
   }
   longest = -wr_warp_min((int32_t)-longest);
   if (lane == 0) atomicMax(&counts->longest, (unsigned long long)longest);
+}
+
+/* counts->crowded, a warp for each WR_LANE_CROWD chunks. No row ends in a chunk that lies within one. */
+__global__ void __launch_bounds__(THREADS) lane_find_crowds(const wr_lane_csr c, lane_counts *counts) {
+  const int lane = threadIdx.x % WR_WARP;
+  int most = 0;
+  for (int64_t from = build_thread() / WR_WARP * WR_LANE_CROWD; from < c.chunks;
+       from += build_threads() / WR_WARP * WR_LANE_CROWD) {
+    int within = 0;
+    for (int64_t w = from + lane; w - lane < from + WR_LANE_CROWD; w += WR_WARP) {
+      const bool is_within = w < c.chunks && ((c.row[w] ^ c.row[w + 1]) & ~WR_LANE_OPEN) == 0;
+      within += __popc(__ballot_sync((unsigned)WR_FULL_MASK, is_within));
+    }
+    most = max(most, within);
+  }
+  if (lane == 0 && most) atomicMax(&counts->crowded, (unsigned long long)most);
 }
 
 /* ---- Entries ---- */
@@ -629,6 +646,8 @@ static wr_status build(wr_env *env, const wr_csr_view *view, const wr_lane_choic
   PASS(wr_device_alloc(env, &c->origin, c->chunks, 8, "rows of chunks"));
   lane_rows<T, P> a = {c->nrows, row_ptr, view->col, (const T *)view->val, s->start, (const int32_t *)s->count};
   PASS(WR_LAUNCH((lane_find_rows<T, P>), grid_for(env, c->nrows), THREADS, 0, env->stream, a, *c, s->counts));
+  PASS(WR_LAUNCH((lane_find_crowds), grid_for(env, c->chunks * WR_WARP / WR_LANE_CROWD + 1), THREADS, 0, env->stream,
+                 *c, s->counts));
   PASS(sample_values(env, view, choice, s, c, &set));
   if (choice->windows < 0 && c->hubs == 0) PASS(are_many(env, choice, c, windows_from(c), &many));
   if (many && c->chunks) PASS(sample_windows(env, a, c, s, &windows));
@@ -644,7 +663,8 @@ static wr_status build(wr_env *env, const wr_csr_view *view, const wr_lane_choic
   lane_counts counts;
   PASS(write_chunks(env, a, &set, s, c, &counts));
   c->covered = (int64_t)counts.covered, c->longest = (int64_t)counts.longest;
-  const bool gains = (double)counts.within >= LEAST_WITHIN * (double)c->chunks && !wr_lane_is_alone(env, c);
+  c->within = (int64_t)counts.within, c->crowded = (int64_t)counts.crowded;
+  const bool gains = (double)c->within >= LEAST_WITHIN * (double)c->chunks && !wr_lane_is_alone(env, c);
   if (s->key && (choice->by_columns > 0 || gains)) PASS(sort_chunks(env, s, c));
   return choice->staged && c->code && c->hubs == 0 ? wr_lane_csr_stage(env, choice, c) : WR_OK;
 }

@@ -41,6 +41,7 @@ enum {
   WR_LANE_WIDE = INT32_MIN,    /* in place of the second window: the chunk has halves of columns       */
   WR_LANE_SLAB_BYTES = 96 << 10, /* of x; two thread blocks on a multiprocessor have one each          */
   WR_LANE_PIECE = 1 << 16,     /* the most staged elements of a piece                                  */
+  WR_LANE_CROWD = 128,         /* chunks of a stretch (wr_lane_csr.crowded)                            */
   WR_LANE_NO_VALUE = 255       /* the code of a value in padding                                       */
 };
 #define WR_LANE_OPEN 0x80000000u
@@ -63,6 +64,8 @@ typedef struct wr_lane_csr {
   int64_t hubs;      /* columns in shared memory                                                                   */
   int64_t covered;   /* entries in those columns                                                                   */
   int64_t longest;   /* the most chunks over which a row goes                                                      */
+  int64_t within;    /* chunks that lie within a row                                                               */
+  int64_t crowded;   /* the most of these in one stretch of WR_LANE_CROWD chunks                                   */
   int64_t wide;      /* chunks with halves of columns                                                              */
   int64_t far;       /* far entries, and staged elements of x                                                      */
   int64_t pieces;    /* of staged elements                                                                         */
@@ -99,6 +102,12 @@ WR_LANE_INLINE int64_t wr_lane_place(int64_t w, int lane, int j, int bytes) {
 /* Whether values have fewer bytes than the type. */
 static inline int wr_lane_is_compact(const wr_lane_csr *c) {
   return c->value_bytes != 0 && c->value_bytes != wr_type_bytes(c->type);
+}
+
+/* Whether chunks of long rows lie side by side: of some WR_LANE_CROWD consecutive ones a much larger share lies within a row
+ * than of all. Elements of x for such chunks lie far apart, so thread blocks that have them take longer than others. */
+static inline int wr_lane_is_crowded(const wr_lane_csr *c) {
+  return c->chunks > 0 && (double)c->crowded / WR_LANE_CROWD - (double)c->within / (double)c->chunks > 0.75;
 }
 
 /* Bytes that a multiply reads of the format. */

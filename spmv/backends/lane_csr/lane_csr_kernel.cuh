@@ -161,9 +161,31 @@ static __device__ inline void lane_send(const lane_args<T> &a, const wr_outbox &
 }
 
 /* ---- Alone ----
- * The warp of the chunk in which a row ends completes it, so there is no second kernel. A warp may wait for chunks before its
- * own. Thread blocks take their numbers from a ticket, so those with smaller numbers have begun, and they do not wait for later
- * ones. */
+ * Each warp has one share, and the warp of the share in which a row ends completes it, so there is no second kernel. At its
+ * end a warp may wait for shares before its own. Thread blocks take their numbers from a ticket, so those with smaller numbers
+ * have begun, and no warp waits before it has given what later ones wait for. */
+
+constexpr int LANE_ALONE_CHUNKS = 7; /* the most chunks of a warp */
+
+/* Shares of a multiply alone, all with about as many chunks; fewer chunks than warps are shares by themselves. */
+static inline lane_shares lane_even_shares_of(const wr_env *env, const wr_lane_csr &c) {
+  return {0, (int)std::min(c.chunks, (int64_t)LANE_WARPS * wr_cuda_processors(env))};
+}
+
+/* A share of `all` even ones. number: at least `all`: no chunk has the place. The product has 31 bits (LANE_ALONE_CHUNKS).
+ * Shares of one chunk are told apart, as a division before the first load would be noticed. */
+static __device__ inline lane_share lane_even_share(const wr_lane_csr &c, int all, int number) {
+  const int chunks = (int)c.chunks;
+  if (number >= all) return {chunks, 0};
+  if (all == chunks) return {number, 1};
+  const int p = number * chunks / all;
+  return {p, (number + 1) * chunks / all - p};
+}
+
+/* The number of the even share that has place p. */
+static __device__ inline int lane_even_share_with(const wr_lane_csr &c, int all, int p) {
+  return all == (int)c.chunks ? p : ((p + 1) * all - 1) / (int)c.chunks;
+}
 
 /* The next number; the last block to ask sets the ticket back to 0. */
 static __device__ inline int lane_take(unsigned *ticket) {
@@ -173,19 +195,16 @@ static __device__ inline int lane_take(unsigned *ticket) {
   return (int)number[0];
 }
 
-/* The sum of the parts that the chunks before chunk w have of the row that is open at its start. Every lane of the warp. */
-static __device__ inline double lane_receive(const wr_lane_plan &p, int w) {
-  double sum = 0;
-  for (int64_t k = __ldg(p.format.origin + w) + threadIdx.x % WR_WARP; k < w; k += WR_WARP)
-    sum += wr_carry_receive(p.carry + k);
-  return wr_warp_sum(sum);
+/* The sum of what the shares from <= k < to have of the row that is open at the end of each. Every lane of the warp. */
+static __device__ inline double lane_receive(uint64_t *carry, int from, int to) {
+  return wr_warp_sum(wr_carry_receive_every<8>(carry, from + (int)threadIdx.x % WR_WARP, to, WR_WARP));
 }
 
 /* ---- Multiplying ---- */
 
 /* y = alpha*A*x + beta*y and the epilogue, for the rows that lie in one share (lane_csr_turns.cuh); parts of others go to head
- * and tail, or, ALONE, where each share is one chunk, to the warp of the chunk in which the row ends. The columns of a warp's
- * next chunk are in flight while it waits for x. */
+ * and tail, or, ALONE, to the warp of the share in which the row ends. The columns of a warp's next chunk are in flight while
+ * it waits for x. */
 template <typename T, lane_values VALUES, lane_columns COLUMNS, wr_finish_mask MASK, bool ALONE>
 __global__ void __launch_bounds__(LANE_THREADS, 1)
     lane_csr(WR_KERNEL_PARAMETER lane_args<T> a, WR_KERNEL_PARAMETER wr_finish<T> given) {
@@ -196,6 +215,9 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
   WR_SHARED(int, share, LANE_WARPS);     /* the number of each warp's share, from the beginning of its last chunk on */
   WR_SHARED(int, following, LANE_WARPS); /* the number of the share in which the warp's next chunk is                */
   WR_SHARED(double, carried, LANE_WARPS); /* the sum of the row that goes on in the next chunk of the share; else 0  */
+  WR_SHARED(double, head, LANE_WARPS);   /* ALONE: the share's part of a row that began before it, ... */
+  WR_SHARED(uint32_t, head_row, LANE_WARPS); /* ... and that row                                    */
+  WR_SHARED(int, head_from, LANE_WARPS); /* the chunk in which it begins; -1: there is no such row      */
   WR_SHARED(double, all_sums, LANE_WARPS * WINDOW);
   WR_SHARED(double, table, VALUES == CODED_VALUES ? 256 : 1);
   const wr_lane_csr &c = a.p.format;
@@ -203,6 +225,7 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
   double *sums = all_sums + warp * WINDOW;
   const bool takes = !ALONE && a.shares.all > (int)gridDim.x * warps;
   const int block = ALONE ? lane_take(a.p.ticket) : (int)blockIdx.x; /* before the next launch may begin to take */
+  const int mine = block * warps + warp; /* the number of the warp's first share, and its only one if ALONE */
   wr_let_next_begin();
   if (takes && threadIdx.x == 0) lane_begin_taking(taking, block, warps);
   if (takes) __syncthreads();
@@ -210,10 +233,10 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
     for (int k = (int)threadIdx.x; k < 256; k += (int)blockDim.x) table[k] = c.table[k];
     __syncthreads();
   }
-  if (lane == 0) following[warp] = block * warps + warp, carried[warp] = 0;
-  lane_share at = lane_share_of(a.shares, block * warps + warp);
+  if (lane == 0) following[warp] = mine, carried[warp] = 0, head_from[warp] = -1;
+  lane_share at = ALONE ? lane_even_share(c, a.shares.all, mine) : lane_share_of(a.shares, mine);
   bool is_foreign = true; /* the open row, if there is one, began before the share */
-  int next = lane_chunk(c, at.p);
+  int next = ALONE ? at.p : lane_chunk(c, at.p);
   lane_codes<COLUMNS> codes;
   lane_ahead(c, next, codes);
   wr_wait_for_earlier();
@@ -237,11 +260,11 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
     at.p++;
     if (--at.left == 0) { /* while elements of x are being loaded */
       const int number = takes ? lane_take_share(taking, a.p.turns, warps) : a.shares.all;
-      if (lane == 0) share[warp] = following[warp], following[warp] = number;
-      at = lane_share_of(a.shares, number);
+      if (!ALONE && lane == 0) share[warp] = following[warp], following[warp] = number;
+      at = ALONE ? lane_even_share(c, a.shares.all, number) : lane_share_of(a.shares, number);
       is_last = true;
     }
-    next = lane_chunk(c, at.p);
+    next = ALONE ? at.p : lane_chunk(c, at.p);
     lane_ahead(c, next, codes);
     const uint32_t first = begin & ~WR_LANE_OPEN;
     int rows = (int)((after & ~WR_LANE_OPEN) - first), own = (int)(end >> 16);
@@ -251,6 +274,7 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
     for (int j = 0; j < EACH; j++) product[j] = VALUES != NO_VALUES ? v[j] * product[j] : product[j];
     is_foreign = is_foreign && (begin & WR_LANE_OPEN);
     const bool ends = end & 0xffff, has_head = is_foreign && rows > 0;
+    const int origin = ALONE && has_head ? (int)__ldg(c.origin + w) : 0;
     const double from_before = lane == 0 ? carried[warp] : 0;
     unsigned ended = __ballot_sync((unsigned)WR_FULL_MASK, ends);
     wr_finish_rows<T, 1> row;
@@ -269,11 +293,11 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
     __syncwarp();
     const int part = c.order ? w : is_last ? share[warp] : following[warp];
     if (lane == WR_WARP - 1) {
-      if (ALONE && (after & WR_LANE_OPEN)) wr_carry_give(a.p.carry + w, scanned);
+      if (ALONE && is_last && (after & WR_LANE_OPEN)) wr_carry_give(a.p.carry + following[warp], scanned);
       if (!ALONE && is_last && (after & WR_LANE_OPEN)) a.p.tail[part] = scanned;
       carried[warp] = is_last ? 0 : scanned;
     }
-    const double head = ALONE ? sums[0] : 0;
+    if (ALONE && has_head && lane == 0) head[warp] = sums[0], head_row[warp] = first, head_from[warp] = origin;
     if (!ALONE && has_head && lane == 0) a.p.head[part] = sums[0];
     lane_finish(a, finish, scalars, first, has_head, now, sums, row, reduced);
     __syncwarp();
@@ -287,19 +311,32 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
       __syncwarp();
     }
     if (MASK & WR_HOLDS_OUTBOX) lane_send<WINDOW>(a, *given.outbox, first, has_head, rows, sums);
-    if (ALONE && has_head) {
-      double earlier = lane_receive(a.p, w);
-      if (lane == 0)
-        wr_finish_row(finish, scalars, first, wr_finish_beta(a.alpha, a.beta, a.y, first, earlier + head), a.y,
-                      reduced);
-    }
     is_foreign = is_last || (is_foreign && rows == 0);
-    if (HAS_SUMS && is_last && given.sums.count > 0) { /* of `finish` it would copy the step to local memory */
+    if (!ALONE && HAS_SUMS && is_last && given.sums.count > 0) { /* of `finish` it would copy the step to local memory */
       wr_warp_sums(reduced, given.sums.count);
       if (lane == 0) wr_sums_store(given.sums, share[warp], reduced);
 #pragma unroll
       for (int r = 0; r < WR_MAX_REDUCTIONS; r++) reduced[r] = 0;
     }
+  }
+  if (!ALONE) return;
+  __syncwarp();
+  if (head_from[warp] >= 0) {
+    const uint32_t i = head_row[warp];
+    const int from = lane_even_share_with(c, a.shares.all, head_from[warp]);
+    wr_finish_rows<T, 1> row;
+    lane_load_row(finish, i, lane, 1, row); /* while it waits */
+    const double earlier = lane_receive(a.p.carry, from, following[warp]);
+    row.value[0] = wr_finish_beta(a.alpha, a.beta, a.y, i, earlier + head[warp]);
+    if (lane == 0) wr_finish_store(finish, scalars, i, row, a.y, reduced);
+  }
+  if (HAS_SUMS && given.sums.count > 0) {
+    wr_warp_sums(reduced, given.sums.count);
+    if (lane == 0 && following[warp] < a.shares.all) wr_sums_store(given.sums, following[warp], reduced);
+    if (!wr_is_last_block(given.sums.arrived)) return;
+#pragma unroll
+    for (int r = 0; r < WR_MAX_REDUCTIONS; r++) reduced[r] = 0;
+    wr_sums_end(given.sums, 0, a.shares.all, reduced);
   }
 }
 
@@ -400,23 +437,24 @@ constexpr wr_finish_mask SENT_STEP = (wr_finish_mask)(WR_HOLDS_SCALED_STEP | WR_
                          SENT_RELAXED_STEP = (wr_finish_mask)(WR_HOLDS_RELAXED_STEP | WR_HOLDS_OUTBOX);
 
 /* Calls use(kernel) with the instance for a plan and an epilogue. */
-template <typename T, lane_values VALUES, lane_columns COLUMNS, class Use>
-static wr_status lane_with_mask(wr_finish_mask mask, bool alone, Use use) {
-  if constexpr ((COLUMNS == FULL || COLUMNS == WINDOWS) && VALUES <= FULL_VALUES)
-    if (alone) return use(lane_csr<T, VALUES, COLUMNS, WR_HOLDS_NOTHING, true>);
-  if constexpr (VALUES == NO_VALUES) {
+template <typename T, lane_values VALUES, lane_columns COLUMNS, bool ALONE, class Use>
+static wr_status lane_with_mask(wr_finish_mask mask, Use use) {
+  if constexpr (VALUES == NO_VALUES && !ALONE) {
     if (mask == SENT_STEP) return use(lane_csr<T, VALUES, COLUMNS, SENT_STEP, false>);
     if (mask == SENT_RELAXED_STEP) return use(lane_csr<T, VALUES, COLUMNS, SENT_RELAXED_STEP, false>);
   }
   return wr_finish_with_mask<T, VALUES == NO_VALUES>(
-      mask, [&](auto known) { return use(lane_csr<T, VALUES, COLUMNS, known.value, false>); });
+      mask, [&](auto known) { return use(lane_csr<T, VALUES, COLUMNS, known.value, ALONE>); });
 }
 
 template <typename T, lane_values VALUES, class Use>
 static wr_status lane_with_columns(const wr_lane_csr &c, wr_finish_mask mask, bool alone, Use use) {
-  if (c.low) return lane_with_mask<T, VALUES, WINDOWS>(mask, alone, use);
-  if (c.far) return lane_with_mask<T, VALUES, STAGED>(mask, alone, use);
-  return c.hubs ? lane_with_mask<T, VALUES, HUBS>(mask, alone, use) : lane_with_mask<T, VALUES, FULL>(mask, alone, use);
+  constexpr bool MAY_BE_ALONE = VALUES == NO_VALUES || VALUES == FULL_VALUES; /* wr_lane_is_alone */
+  if (c.low) return lane_with_mask<T, VALUES, WINDOWS, false>(mask, use);
+  if (c.far) return lane_with_mask<T, VALUES, STAGED, false>(mask, use);
+  if (c.hubs) return lane_with_mask<T, VALUES, HUBS, false>(mask, use);
+  return alone ? lane_with_mask<T, VALUES, FULL, MAY_BE_ALONE>(mask, use)
+               : lane_with_mask<T, VALUES, FULL, false>(mask, use);
 }
 
 template <typename T, bool COMPACT, class Use>
@@ -443,9 +481,10 @@ template <typename T, bool COMPACT>
 static wr_status lane_launch(wr_env *env, const wr_lane_plan *p, const wr_apply *request) {
   const wr_lane_csr &c = p->format;
   const T *far_x = (const T *)((uintptr_t)p->far_x - (uintptr_t)c.ncols * sizeof(T));
-  lane_args<T> a = {*p, (const T *)request->x->data, far_x, (T *)request->y->data, request->alpha, request->beta,
-                    lane_shares_of(env, c)};
   wr_finish<T> finish = wr_finish_make<T>(env, request->epilogue);
+  const bool alone = p->carry && !finish.outbox;
+  lane_args<T> a = {*p, (const T *)request->x->data, far_x, (T *)request->y->data, request->alpha, request->beta,
+                    alone ? lane_even_shares_of(env, c) : lane_shares_of(env, c)};
   if (c.hubs) PASS(WR_LAUNCH_EARLY(env, (lane_csr_gather<T>), lane_last_grid(env, c.hubs), LAST_THREADS, 0, a));
   if (c.far) {
     PASS(wr_allow_shared(env, (const void *)lane_csr_stage<T>, WR_LANE_SLAB_BYTES, ALL_SHARED));
@@ -454,7 +493,6 @@ static wr_status lane_launch(wr_env *env, const wr_lane_plan *p, const wr_apply 
   }
   wr_finish_mask mask = wr_finish_mask_of(finish);
   if (request->beta != 0 && mask != WR_HOLDS_NOTHING) mask = WR_HOLDS_ANY;
-  const bool alone = p->carry && mask == WR_HOLDS_NOTHING;
   env->sent = finish.outbox && !c.value_bytes && (mask == WR_HOLDS_SCALED_STEP || mask == WR_HOLDS_RELAXED_STEP);
   if (env->sent) mask = (wr_finish_mask)(mask | WR_HOLDS_OUTBOX);
   const int warps = lane_warps_of(env, c);

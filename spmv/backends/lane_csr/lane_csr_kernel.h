@@ -13,8 +13,8 @@ typedef struct wr_lane_plan {
   wr_lane_csr format;
   double *head;  /* [shares] the share's part of the row that ends first in it and began before it (lane_csr_turns.cuh) */
   double *tail;  /* [shares] the sum of the row that is open at the share's end                                         */
-  uint64_t *carry; /* [chunks] the sum of the row that is open at the chunk's end, passed on within the kernel (carry.cuh); */
-                   /* NULL: a second kernel adds tails up                                                                  */
+  uint64_t *carry; /* [shares of a multiply alone] the sum of the row that is open at the share's end, passed on within the */
+                   /* kernel (carry.cuh); NULL: a second kernel adds tails up                                             */
   unsigned *ticket; /* [1] with carry: thread blocks that have taken a number; 0 between launches */
   unsigned *turns; /* [1] turns that thread blocks took after their first ones; 0 between launches */
   void *hub_x;   /* [hubs] of the format's type: the hubs' elements of x, gathered by each multiply  */
@@ -23,7 +23,7 @@ typedef struct wr_lane_plan {
   double *many_head, *many_tail; /* [chunks * columns] the same for several vectors                   */
 } wr_lane_plan;
 
-/* Whether a multiply without an epilogue can complete all rows in one kernel: each warp has a chunk at most, and no row goes
+/* Whether a multiply completes all rows, and the sums of its epilogue, in one kernel: each warp has few chunks, and no row goes
  * over so many that waiting for them takes longer than a second kernel. */
 int wr_lane_is_alone(const wr_env *env, const wr_lane_csr *c);
 

@@ -12,13 +12,16 @@ extern "C" int64_t wr_lane_hub_bytes(const wr_env *env) {
   return std::max(0, std::min((int)WR_LANE_HUB_BYTES, most - OTHER));
 }
 
-/* With 311 chunks a row the multiply of gen:hubs:n=513809 took 11.1 us alone and 12.5 with a second kernel, with 734 that of
- * n=500000 11.0 and 10.8, and with 1200 that of n=396102 13.1 and 9.5 (f32, H100, 2026-11-25): a lane waits for each 32nd. */
-constexpr int64_t MOST_CHUNKS_OF_ROW = 384;
+/* The warp in which a row ends adds up what so many others have of it, 256 at a time. One kernel was faster than two with up to
+ * 1200 of them, the most that were measured (docs/lane_csr.md). */
+constexpr int64_t MOST_SHARES_OF_ROW = 1536;
+constexpr double MOST_CROWDED_CHUNKS = 1.5; /* of a warp: the thread block with the chunks of long rows is the last to end */
 
 extern "C" int wr_lane_is_alone(const wr_env *env, const wr_lane_csr *c) {
-  return c->chunks <= (int64_t)LANE_WARPS * wr_cuda_processors(env) && c->longest <= MOST_CHUNKS_OF_ROW &&
-         c->hubs == 0 && c->far == 0 && !wr_lane_is_compact(c);
+  const int64_t warps = (int64_t)LANE_WARPS * wr_cuda_processors(env), each = (c->chunks + warps - 1) / warps;
+  if (c->low || c->hubs || c->far || wr_lane_is_compact(c)) return 0;
+  if (wr_lane_is_crowded(c) && (double)c->chunks > MOST_CROWDED_CHUNKS * (double)warps) return 0;
+  return each <= LANE_ALONE_CHUNKS && c->longest <= MOST_SHARES_OF_ROW * each;
 }
 
 extern "C" wr_status wr_lane_plan_open(wr_env *env, int may_be_alone, wr_lane_plan *p) {
@@ -29,9 +32,10 @@ extern "C" wr_status wr_lane_plan_open(wr_env *env, int may_be_alone, wr_lane_pl
   PASS(wr_device_alloc(env, &p->head, shares.all, sizeof *p->head, "parts of rows"));
   PASS(wr_device_alloc(env, &p->tail, shares.all, sizeof *p->tail, "parts of rows"));
   if (may_be_alone && c.order == NULL && wr_lane_is_alone(env, &c)) {
-    PASS(wr_device_alloc(env, &p->carry, c.chunks, sizeof *p->carry, "parts of rows"));
+    const int even = lane_even_shares_of(env, c).all;
+    PASS(wr_device_alloc(env, &p->carry, even, sizeof *p->carry, "parts of rows"));
     PASS(wr_device_alloc_zeroed(env, &p->ticket, 1, sizeof *p->ticket, "a ticket"));
-    PASS(WR_CUDA(cudaMemsetAsync(p->carry, 0xff, (size_t)c.chunks * sizeof *p->carry, (cudaStream_t)env->stream)));
+    PASS(WR_CUDA(cudaMemsetAsync(p->carry, 0xff, (size_t)even * sizeof *p->carry, (cudaStream_t)env->stream)));
   }
   PASS(wr_device_alloc_zeroed(env, &p->turns, 1, sizeof *p->turns, "a count of turns"));
   PASS(wr_device_alloc(env, &p->hub_x, c.hubs, (size_t)wr_type_bytes(env->type), "hubs"));
@@ -55,7 +59,9 @@ extern "C" void wr_lane_plan_close(wr_env *env, wr_lane_plan *p) {
 extern "C" int64_t wr_lane_plan_bytes(const wr_env *env, const wr_lane_plan *p) {
   const wr_lane_csr *c = &p->format;
   return wr_lane_csr_device_bytes(c) + 2 * wr_device_bytes(lane_shares_of(env, *c).all, sizeof *p->head) +
-         (p->carry ? wr_device_bytes(c->chunks, sizeof *p->carry) + wr_device_bytes(1, sizeof *p->ticket) : 0) +
+         (p->carry ? wr_device_bytes(lane_even_shares_of(env, *c).all, sizeof *p->carry) +
+                         wr_device_bytes(1, sizeof *p->ticket)
+                   : 0) +
          wr_device_bytes(1, sizeof *p->turns) + wr_device_bytes(c->hubs, (size_t)wr_type_bytes(c->type)) +
          wr_device_bytes(c->far, (size_t)wr_type_bytes(c->type)) +
          2 * wr_device_bytes(c->chunks * p->columns, sizeof *p->many_head);
