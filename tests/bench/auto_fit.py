@@ -38,7 +38,7 @@ LEAST_HUBS, LEAST_HUB_ENTRIES, LEAST_NARROW, NARROW_BYTES = 0.3, 8e6, 0.75, 60e6
 CACHE_BYTES, X_CACHE_BYTES, X_NEAR_BYTES = 30e6, 25e6, 200e3
 MULTIPLIES = (1, 50, 200, 1000)
 # A group of matrices, small or large, with short, middling or long rows, has coefficients of its own, to which other matrices
-# count little. Small ones have one kernel of lane_csr.
+# count little. In small ones a warp of lane_csr has one chunk.
 FEW_ENTRIES, MIDDLING_ROWS, LONG_ROWS, OTHER_GROUP = 1_080_000, 6, 16, 0.1
 GROUPS = 6
 LAUNCH = 2  # us that a multiply takes at least
@@ -139,8 +139,11 @@ def read(paths, device):
                         continue
                     if "tile_gather" in (matrix.get("features") or {}):
                         features[matrix["source"], matrix["precision"]] = matrix["features"]
-                    if on_device:
-                        matrices[matrix["source"], matrix["precision"], matrix["has_values"]] = matrix
+                    if on_device:  # of a backend that was timed twice the later line counts
+                        key = matrix["source"], matrix["precision"], matrix["has_values"]
+                        before = {run["label"]: run for run in matrices.get(key, {}).get("runs", ())}
+                        before.update((run["label"], run) for run in matrix["runs"])
+                        matrices[key] = {**matrix, "runs": list(before.values())}
     missing = {key[0] for key in matrices if key[:2] not in features}
     if missing:
         print(f"auto_fit: {len(missing)} matrices have no features in these lines, {min(missing)} among them",
