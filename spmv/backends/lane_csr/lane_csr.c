@@ -43,8 +43,8 @@ static const wr_knob knobs[] = {
              "else coded"},
     {.name = "shared_rows", .type = WR_OPTION_CHOICE, .choices = "auto|after", .value = "auto",
      .offset = offsetof(lane_knobs, shared_rows),
-     .help = "rows of several chunks are completed by a second kernel; auto: by the first where there is no epilogue, "
-             "a chunk a warp at most, no hubs and no row of more than 384 chunks"},
+     .help = "rows of several chunks are completed by a second kernel; auto: by the first where a warp has seven "
+             "chunks at most, without hubs, windows, staged elements, an order and values in fewer bytes"},
     {.name = "order", .type = WR_OPTION_CHOICE, .choices = "auto|rows|columns", .value = "auto",
      .offset = offsetof(lane_knobs, order),
      .help = "whether chunks of long rows are multiplied in the order of their columns; auto: where they are 3 of 10, "
