@@ -225,7 +225,7 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
   double *sums = all_sums + warp * WINDOW;
   const bool takes = !ALONE && a.shares.all > (int)gridDim.x * warps;
   const int block = ALONE ? lane_take(a.p.ticket) : (int)blockIdx.x; /* before the next launch may begin to take */
-  const int mine = block * warps + warp; /* the number of the warp's first share, and its only one if ALONE */
+  const int first_share = block * warps + warp; /* the number of the warp's first share, and its only one if ALONE */
   wr_let_next_begin();
   if (takes && threadIdx.x == 0) lane_begin_taking(taking, block, warps);
   if (takes) __syncthreads();
@@ -233,8 +233,8 @@ __global__ void __launch_bounds__(LANE_THREADS, 1)
     for (int k = (int)threadIdx.x; k < 256; k += (int)blockDim.x) table[k] = c.table[k];
     __syncthreads();
   }
-  if (lane == 0) following[warp] = mine, carried[warp] = 0, head_from[warp] = -1;
-  lane_share at = ALONE ? lane_even_share(c, a.shares.all, mine) : lane_share_of(a.shares, mine);
+  if (lane == 0) following[warp] = first_share, carried[warp] = 0, head_from[warp] = -1;
+  lane_share at = ALONE ? lane_even_share(c, a.shares.all, first_share) : lane_share_of(a.shares, first_share);
   bool is_foreign = true; /* the open row, if there is one, began before the share */
   int next = ALONE ? at.p : lane_chunk(c, at.p);
   lane_codes<COLUMNS> codes;
