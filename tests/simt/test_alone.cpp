@@ -47,7 +47,7 @@ static void check_alone(wr_env *env, const std::vector<int64_t> &lengths) {
 }
 
 static void test_shares(wr_env *env) {
-  CASE("shares of one to eight chunks");
+  CASE("one to seven chunks a warp, and eight, with a second kernel");
   for (int64_t chunks : {WARPS / 2, WARPS - 1, WARPS + 1, 2 * WARPS, 3 * WARPS - 1, 6 * WARPS - 2, 7 * WARPS + 9})
     for (int64_t length : {3, 700, 9000}) check_alone(env, lengths_of(chunks, length));
 }

@@ -89,9 +89,9 @@ __global__ void __launch_bounds__(THREADS) lane_name_hubs(const int32_t *hub, in
 /* What is counted of the chunks. */
 struct lane_counts {
   unsigned long long covered; /* entries in hubs                                               */
-  unsigned long long within;  /* chunks that lie in a row                                      */
   unsigned long long missed;  /* not 0: a value that f32 does not have, or one without a code   */
   unsigned long long longest; /* the most chunks of a row                                      */
+  unsigned long long within;  /* chunks that lie in a row                                      */
   unsigned long long crowded; /* wr_lane_csr.crowded                                           */
 };
 
@@ -158,10 +158,10 @@ __global__ void __launch_bounds__(THREADS)
   if (lane == 0) atomicMax(&counts->longest, (unsigned long long)longest);
 }
 
-/* counts->crowded, a warp for each WR_LANE_CROWD chunks. No row ends in a chunk that lies within one. */
+/* counts->within and counts->crowded, a warp for each WR_LANE_CROWD chunks. No row ends in a chunk that lies within one. */
 __global__ void __launch_bounds__(THREADS) lane_find_crowds(const wr_lane_csr c, lane_counts *counts) {
   const int lane = threadIdx.x % WR_WARP;
-  int most = 0;
+  int most = 0, all = 0;
   for (int64_t from = build_thread() / WR_WARP * WR_LANE_CROWD; from < c.chunks;
        from += build_threads() / WR_WARP * WR_LANE_CROWD) {
     int within = 0;
@@ -169,9 +169,10 @@ __global__ void __launch_bounds__(THREADS) lane_find_crowds(const wr_lane_csr c,
       const bool is_within = w < c.chunks && ((c.row[w] ^ c.row[w + 1]) & ~WR_LANE_OPEN) == 0;
       within += __popc(__ballot_sync((unsigned)WR_FULL_MASK, is_within));
     }
-    most = max(most, within);
+    most = max(most, within), all += within;
   }
-  if (lane == 0 && most) atomicMax(&counts->crowded, (unsigned long long)most);
+  if (lane > 0 || most == 0) return;
+  atomicMax(&counts->crowded, (unsigned long long)most), atomicAdd(&counts->within, (unsigned long long)all);
 }
 
 /* ---- Entries ---- */
@@ -376,7 +377,7 @@ __global__ void __launch_bounds__(THREADS) lane_write(const lane_rows<T, P> a, c
   WR_SHARED(lane_flags, flags, THREADS / WR_WARP);
   WR_SHARED(pair_codes, codes, 1);
   int lane = threadIdx.x % WR_WARP;
-  unsigned long long in_hubs = 0, within = 0;
+  unsigned long long in_hubs = 0;
   bool missed = false;
   if (c.value_bytes == 1) {
     for (int n = (int)threadIdx.x; n < (int)(sizeof(pair_codes) / 4); n += THREADS)
@@ -399,16 +400,12 @@ __global__ void __launch_bounds__(THREADS) lane_write(const lane_rows<T, P> a, c
     lane_put(c, w, code);
     c.end[w * WR_WARP + lane] = at.ends | (unsigned)lane_sum_before(__popc(at.ends)) << 16;
     const bool is_within = __all_sync((unsigned)WR_FULL_MASK, at.ends == 0);
-    if (lane == 0) {
-      within += is_within;
-      if (key) key[w] = is_within ? lane_key(first, c.ncols) : lane_key(c.row[w] & ~WR_LANE_OPEN, a.nrows);
-    }
+    if (key && lane == 0) key[w] = is_within ? lane_key(first, c.ncols) : lane_key(c.row[w] & ~WR_LANE_OPEN, a.nrows);
   }
   for (int distance = WR_WARP / 2; distance > 0; distance /= 2)
     in_hubs += __shfl_xor_sync((unsigned)WR_FULL_MASK, in_hubs, distance);
   if (missed) atomicMax(&counts->missed, 1ull);
   if (lane == 0 && in_hubs) atomicAdd(&counts->covered, in_hubs);
-  if (lane == 0 && within) atomicAdd(&counts->within, within);
 }
 
 /* ---- Host ---- */
